@@ -42,7 +42,12 @@ export class VfError extends Error {
 }
 
 /** `Expected <what> for <name> but received <value>`: the one form for a bad argument (exit code 2). */
-export function invalidValue(name: string, expected: string, actual: unknown, options: VfErrorOptions = {}): VfError {
+export function invalidValue(
+  name: string,
+  expected: string,
+  actual: unknown,
+  options: VfErrorOptions = {},
+): VfError {
   const shown = typeof actual === 'string' ? JSON.stringify(actual) : String(actual);
   return new VfError('VF_INVALID_VALUE', `Expected ${expected} for ${name} but received ${shown}`, options);
 }
