@@ -1,0 +1,3 @@
+// Placeholder of the table; filled by the next change.
+#pragma once
+namespace vf { struct RowKernels {}; }
