@@ -6,7 +6,7 @@
 
 namespace vf {
 
-// ln x within 1 ulp for x > 0; ln 0 = -inf, a negative x or NaN gives NaN, +inf gives +inf.
+// ln x within 1.3 ulp for x > 0; ln 0 = -inf, a negative x or NaN gives NaN, +inf gives +inf.
 // x = 2^k m, sqrt(1/2) <= m < sqrt(2); ln m = 2 atanh(s), s = (m - 1) / (m + 1), as a series in s^2.
 static inline double log_double(double x) {
   uint64_t bits;

@@ -273,7 +273,7 @@ VF_INLINE float fma1(float a, float b, float c) {
 #endif
 }
 
-// e^x within 1 ulp: x = n ln 2 + r, a polynomial of degree 6 in r (minimax on |r| <= ln 2 / 2), then 2^n.
+// e^x within 1.1 ulp: x = n ln 2 + r, a polynomial of degree 6 in r (minimax on |r| <= ln 2 / 2), then 2^n.
 // -inf gives 0, values over 88.72 give inf, a NaN stays a NaN.
 VF_INLINE F16 exp(F16 x) {
   x = max(set1(-104.0f), x);
