@@ -1,0 +1,80 @@
+/** Options of AdamW and its schedule. */
+
+import type { OptionTable } from '../option.js';
+
+export const OPTIMIZER_OPTIONS = {
+  lr: { type: 'number', default: 1e-6, min: 0, group: 'optimizer', help: 'learning rate' },
+  'lr-schedule': {
+    type: 'choice',
+    choices: ['constant', 'cosine'],
+    default: 'constant',
+    group: 'optimizer',
+    help: 'the learning rate as a function of the step',
+  },
+  warmup: {
+    type: 'integer',
+    default: 0,
+    min: 0,
+    group: 'optimizer',
+    unit: 'steps',
+    rare: true,
+    help: 'steps of linear warm-up',
+  },
+  beta1: {
+    type: 'number',
+    default: 0.9,
+    min: 0,
+    below: 1,
+    group: 'optimizer',
+    rare: true,
+    help: 'decay of the first moment',
+  },
+  beta2: {
+    type: 'number',
+    default: 0.95,
+    min: 0,
+    below: 1,
+    group: 'optimizer',
+    rare: true,
+    help: 'decay of the second moment',
+  },
+  eps: {
+    type: 'number',
+    default: 1e-8,
+    above: 0,
+    group: 'optimizer',
+    rare: true,
+    help: "AdamW's epsilon",
+  },
+  'weight-decay': {
+    type: 'number',
+    default: 0,
+    min: 0,
+    group: 'optimizer',
+    rare: true,
+    help: 'decoupled weight decay',
+  },
+  'clip-norm': {
+    type: 'number',
+    default: 1,
+    min: 0,
+    group: 'optimizer',
+    help: 'greatest global gradient norm; 0 is off',
+  },
+  'micro-batch-tokens': {
+    type: 'integer',
+    default: 0,
+    min: 0,
+    group: 'optimizer',
+    unit: 'tokens',
+    rare: true,
+    help: 'tokens a forward and backward pass takes; 0 lets the engine choose',
+  },
+  recompute: {
+    type: 'flag',
+    default: false,
+    group: 'optimizer',
+    rare: true,
+    help: 'keep only layer inputs and compute the rest again: less memory, a third more work',
+  },
+} as const satisfies OptionTable;

@@ -1,0 +1,121 @@
+/** Options of test-time RL: the vote, its weights and the verifier with its tool. */
+
+import type { OptionTable } from '../option.js';
+
+export const VOTING_OPTIONS = {
+  votes: {
+    type: 'integer',
+    default: 64,
+    min: 2,
+    group: 'voting',
+    unit: 'traces',
+    help: 'traces of a question that vote',
+  },
+  'train-samples': {
+    type: 'integer',
+    default: 32,
+    min: 2,
+    group: 'voting',
+    unit: 'traces',
+    help: 'the first of them that are trained on',
+  },
+  omega: {
+    type: 'number',
+    default: 1,
+    min: 1,
+    words: ['inf'],
+    group: 'voting',
+    help: 'weight of a verified vote: 1 is TTRL, more is T3RL, inf the exact limit',
+  },
+  'min-agreement': {
+    type: 'number',
+    default: 0,
+    min: 0,
+    max: 1,
+    group: 'voting',
+    rare: true,
+    help: "questions whose winner has a smaller share of the vote's mass are skipped and counted",
+  },
+  advantage: {
+    type: 'choice',
+    choices: ['grpo', 'rloo', 'mean', 'none'],
+    default: 'grpo',
+    group: 'objective',
+    help: 'baseline of the reward; grpo also divides by the spread',
+  },
+} as const satisfies OptionTable;
+
+export const VERIFIER_OPTIONS = {
+  verifier: {
+    type: 'text',
+    default: 'self',
+    group: 'verifier',
+    placeholder: 'model',
+    help: 'who writes the check: self, a model (as --model) or openai:URL',
+  },
+  'verifier-temperature': {
+    type: 'number',
+    default: 0.6,
+    min: 0,
+    max: 100,
+    group: 'verifier',
+    rare: true,
+    help: "of the verifier's sampling",
+  },
+  'verifier-max-tokens': {
+    type: 'integer',
+    default: 1024,
+    min: 1,
+    group: 'verifier',
+    unit: 'tokens',
+    rare: true,
+    help: 'longest program',
+  },
+  'show-answer': {
+    type: 'flag',
+    default: false,
+    group: 'verifier',
+    rare: true,
+    help: "show the trace's answer to the verifier (an ablation: it invites copying)",
+  },
+  tool: {
+    type: 'choice',
+    choices: ['python', 'smt', 'none'],
+    default: 'python',
+    group: 'verifier',
+    help: "what runs the verifier's program",
+  },
+  sandbox: {
+    type: 'choice',
+    choices: ['bwrap', 'deno', 'none'],
+    default: 'bwrap',
+    group: 'verifier',
+    help: 'what keeps a Python program in; none protects nothing',
+  },
+  'max-missing': {
+    type: 'number',
+    default: 0.5,
+    min: 0,
+    max: 1,
+    group: 'verifier',
+    rare: true,
+    help: 'a question with a greater share of missing verdicts votes with omega 1',
+  },
+  'hardcoded-check': {
+    type: 'choice',
+    choices: ['reject', 'count', 'off'],
+    default: 'reject',
+    group: 'verifier',
+    rare: true,
+    help: 'programs that only print a constant: verify nothing, are counted only, or pass',
+  },
+  'sandbox-retries': {
+    type: 'integer',
+    default: 8,
+    min: 1,
+    group: 'verifier',
+    unit: 'errors',
+    rare: true,
+    help: 'sandbox errors in a row that stop the run',
+  },
+} as const satisfies OptionTable;
