@@ -13,6 +13,12 @@
 #include <immintrin.h>
 #endif
 
+// GCC 12's own AVX-512 intrinsics start from a variable set to itself and warn of it wherever they are inlined.
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #define VF_INLINE static inline __attribute__((always_inline))
 
 namespace vf {

@@ -1,0 +1,142 @@
+// The CPU backend: chooses the kernels and wires the ops to the contract.
+#include "backend.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "../core/error.h"
+#include "cpu_ops.h"
+#include "weight_cache.h"
+
+namespace vf {
+
+namespace {
+
+constexpr size_t alignment = 64;
+
+bool cpu_has(const std::string& isa) {
+#if defined(__x86_64__)
+  if (isa == "avx512")
+    return kernels_avx512() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && cpu_has("avx2");
+  if (isa == "avx2") return kernels_avx2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+  return isa == "base";
+}
+
+const KernelTable& choose_kernels(const std::string& asked) {
+  const std::string isa = asked.empty() ? cpu_isa() : asked;
+  require(isa == "avx512" || isa == "avx2" || isa == "base", "VF_UNSUPPORTED",
+          "Expected avx512, avx2 or base for isa but received " + isa);
+  require(cpu_has(isa), "VF_UNSUPPORTED", "Expected a CPU with " + isa + " but this one's best is " + cpu_isa());
+  return isa == "avx512" ? *kernels_avx512() : isa == "avx2" ? *kernels_avx2() : *kernels_base();
+}
+
+// A block carries its size in the 64 bytes before it.
+size_t block_bytes(const void* memory) {
+  size_t bytes;
+  std::memcpy(&bytes, static_cast<const char*>(memory) - alignment, sizeof bytes);
+  return bytes;
+}
+
+class CpuOps final : public Ops {
+ public:
+  explicit CpuOps(const CpuOptions& options)
+      : pool_(options.threads),
+        context_{pool_, choose_kernels(options.isa), scratch_, weights_, options.bf16} {
+    if (!options.bf16) return;
+    require(context_.k.gemm.packed_product_bf16 && cpu_has_bf16(), "VF_UNSUPPORTED",
+            std::string("Expected a CPU with AVX512-BF16 for bf16 but the kernels are ") + context_.k.isa +
+                (cpu_has_bf16() ? "" : " on a CPU without it"));
+  }
+
+  const char* name() const override { return "cpu"; }
+
+  void* allocate(size_t bytes) override { return allocate_aligned(bytes); }
+  void release(void* memory) noexcept override {
+    if (!memory) return;
+    weights_.forget(memory, block_bytes(memory));
+    release_aligned(memory);
+  }
+  void upload(void* device, const void* host, size_t bytes) override { copy(device, host, bytes); }
+  void download(void* host, const void* device, size_t bytes) override { copy(host, device, bytes); }
+  void copy(void* to, const void* from, size_t bytes) override {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void zero(void* memory, size_t bytes) override {
+    if (bytes > 0) std::memset(memory, 0, bytes);
+  }
+  void synchronize() override {}
+  void weights_changed() override { weights_.weights_changed(); }
+
+  void embed(const EmbedArgs& a) override { cpu_embed(context_, a); }
+  void embed_backward(const EmbedBackwardArgs& a) override { cpu_embed_backward(context_, a); }
+  void rmsnorm(const RmsNormArgs& a) override { cpu_rmsnorm(context_, a); }
+  void rmsnorm_backward(const RmsNormBackwardArgs& a) override { cpu_rmsnorm_backward(context_, a); }
+  void matmul(const MatmulArgs& a) override { cpu_matmul(context_, a); }
+  void matmul_input_grad(const MatmulInputGradArgs& a) override { cpu_matmul_input_grad(context_, a); }
+  void matmul_weight_grad(const MatmulWeightGradArgs& a) override { cpu_matmul_weight_grad(context_, a); }
+  void qkv(const QkvArgs& a) override { cpu_qkv(context_, a); }
+  void qkv_backward(const QkvBackwardArgs& a) override { cpu_qkv_backward(context_, a); }
+  void attention(const AttentionArgs& a) override { cpu_attention(context_, a); }
+  void attention_backward(const AttentionBackwardArgs& a) override { cpu_attention_backward(context_, a); }
+  void swiglu(const SwigluArgs& a) override { cpu_swiglu(context_, a); }
+  void swiglu_backward(const SwigluBackwardArgs& a) override { cpu_swiglu_backward(context_, a); }
+  void gather_rows(const GatherRowsArgs& a) override { cpu_gather_rows(context_, a); }
+  void scatter_rows(const ScatterRowsArgs& a) override { cpu_scatter_rows(context_, a); }
+  void logprob(const LogprobArgs& a) override { cpu_logprob(context_, a); }
+  void logprob_loss(const LogprobLossArgs& a) override { cpu_logprob_loss(context_, a); }
+  void policy_weights(const PolicyWeightsArgs& a) override { cpu_policy_weights(context_, a); }
+  void adamw(const AdamWArgs& a) override { cpu_adamw(context_, a); }
+  double squared_norm(const float* x, int64_t count) override { return cpu_squared_norm(context_, x, count); }
+  void sample(const SampleArgs& a) override { cpu_sample(context_, a); }
+
+ private:
+  Pool pool_;
+  ScratchSet scratch_;
+  WeightCache weights_;
+  CpuContext context_;
+};
+
+}  // namespace
+
+void* allocate_aligned(size_t bytes) {
+  const size_t whole = alignment + (bytes + alignment - 1) / alignment * alignment;
+  void* block = whole < bytes ? nullptr : std::aligned_alloc(alignment, whole);
+  require(block != nullptr, "VF_OUT_OF_MEMORY", "Expected " + std::to_string(bytes) + " bytes but the system has none left");
+  std::memcpy(block, &bytes, sizeof bytes);
+  return static_cast<char*>(block) + alignment;
+}
+
+void release_aligned(void* memory) noexcept {
+  if (memory) std::free(static_cast<char*>(memory) - alignment);
+}
+
+ScratchSet::~ScratchSet() {
+  for (Buffer& b : buffers_) release_aligned(b.memory);
+}
+
+void* ScratchSet::get(Scratch slot, size_t bytes) {
+  Buffer& b = buffers_[static_cast<int>(slot)];
+  if (!b.memory || b.bytes < bytes) {
+    release_aligned(b.memory);
+    b = Buffer();
+    b.memory = allocate_aligned(bytes);
+    b.bytes = bytes;
+  }
+  return b.memory;
+}
+
+std::string cpu_isa() { return cpu_has("avx512") ? "avx512" : cpu_has("avx2") ? "avx2" : "base"; }
+
+bool cpu_has_bf16() {
+#if defined(__x86_64__)
+  return cpu_has("avx512") && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+std::unique_ptr<Ops> make_cpu_backend(const CpuOptions& options) { return std::make_unique<CpuOps>(options); }
+
+}  // namespace vf
