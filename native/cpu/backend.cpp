@@ -137,6 +137,20 @@ bool cpu_has_bf16() {
 #endif
 }
 
+std::vector<std::pair<std::string, double>> cpu_constants() {
+  std::vector<std::pair<std::string, double>> list = {
+      {"gemm_k_block", gemm_kc}, {"vocab_chunk", vocab_chunk}, {"kv_block", kv_block}, {"logprob_rows", logprob_rows}};
+  for (const KernelTable* t : {kernels_avx512(), kernels_avx2(), kernels_base()}) {
+    if (!t) continue;
+    const std::string isa = t->isa;
+    list.emplace_back("gemm_rows_" + isa, t->gemm.mr);
+    list.emplace_back("gemm_columns_" + isa, t->gemm.nr);
+    list.emplace_back("gemm_row_block_" + isa, t->gemm.mc);
+    list.emplace_back("gemm_column_block_" + isa, t->gemm.nc);
+  }
+  return list;
+}
+
 std::unique_ptr<Ops> make_cpu_backend(const CpuOptions& options) { return std::make_unique<CpuOps>(options); }
 
 }  // namespace vf

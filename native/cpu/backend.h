@@ -2,6 +2,8 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "../ops/ops.h"
 
@@ -18,5 +20,8 @@ std::unique_ptr<Ops> make_cpu_backend(const CpuOptions& options);
 // The best instruction set this CPU has: "avx512", "avx2" or "base".
 std::string cpu_isa();
 bool cpu_has_bf16();
+// Block sizes of the kernels ("gemm_k_block", "gemm_rows_avx512", "vocab_chunk", "kv_block", …): the borders that the
+// invariance tests must cross.
+std::vector<std::pair<std::string, double>> cpu_constants();
 
 }  // namespace vf

@@ -31,6 +31,7 @@ struct GemmTile {
 
 struct GemmKernels {
   int mr, nr;                          // height and width of the micro-kernel
+  int mc, nc;                          // rows and columns packed at a time
   int64_t scratch_a, scratch_b;        // floats a thread needs
   // b as panels of nr columns: per block of gemm_kc, [n / nr][k][nr], the last panel filled with zeros. Panels
   // [panel_begin, panel_end) of every block. The whole is k * (n rounded up to nr) floats.

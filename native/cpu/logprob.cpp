@@ -12,14 +12,11 @@ namespace vf {
 
 namespace {
 
-// A multiple of every micro-kernel's height (14, 6 and 2) and at least one of them, so that chunks, and with them the
-// order in which rows are added, are the same for every instruction set.
-constexpr int64_t chunk_multiple = 42;
 constexpr int64_t chunk_bytes = 32 << 20;
 
 int64_t chunk_rows(int64_t vocab) {
   const int64_t fit = chunk_bytes / (vocab * static_cast<int64_t>(sizeof(float)));
-  return std::max<int64_t>(1, fit / chunk_multiple) * chunk_multiple;
+  return std::max<int64_t>(1, fit / logprob_rows) * logprob_rows;
 }
 
 struct Logits {

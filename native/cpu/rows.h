@@ -6,6 +6,10 @@
 
 namespace vf {
 
+// The LM head is taken for a multiple of this many rows at a time: a multiple of every micro-kernel's height (14, 6
+// and 2), so that chunks, and with them the order in which rows are added, are the same for every instruction set.
+constexpr int logprob_rows = 42;
+
 // A vocabulary chunk's part of a log-sum-exp: the largest scaled logit and the sum of exp(scaled - largest).
 struct ChunkSum {
   float largest, sum;
