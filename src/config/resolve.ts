@@ -36,6 +36,30 @@ interface State {
 
 /** @throws every problem of the configuration at once (exit code 2). */
 export function resolveConfig<C extends CommandName>(command: C, input: ConfigInput): Resolved<C> {
+  const { state, preset } = gather(command, input);
+  if (state.problems.length === 0) state.problems.push(...checkRules(command, state.values, state.origins));
+  throwProblems(state.problems);
+  const entries = Object.entries(state.values).map(([name, value]) => [camelCase(name), value]);
+  const settings = Object.fromEntries(entries) as CommandSettings<C>;
+  return { command, settings, values: state.values, origins: state.origins, preset };
+}
+
+/** The settings about this call alone, read before a run's folder is known. Problems wait for resolveConfig. */
+export function callOptions(
+  command: CommandName,
+  input: ConfigInput,
+): { out: string | null; resume: boolean; force: boolean } {
+  const { out, resume, force } = gather(command, input).state.values;
+  return { out: (out ?? null) as string | null, resume: resume === true, force: force === true };
+}
+
+/** The names of a command's settings that are about one call only. */
+export function transientNames(command: CommandName): ReadonlySet<string> {
+  const table: OptionTable = COMMAND_OPTIONS[command];
+  return new Set(Object.keys(table).filter((name) => table[name]!.transient === true));
+}
+
+function gather(command: CommandName, input: ConfigInput): { state: State; preset: string | null } {
   const table: OptionTable = COMMAND_OPTIONS[command];
   const state: State = { table, values: {}, origins: {}, problems: [] };
   for (const [name, option] of Object.entries(table)) set(state, name, option.default, 'default');
@@ -51,11 +75,7 @@ export function resolveConfig<C extends CommandName>(command: C, input: ConfigIn
   applyFlags(state, input.flags);
   if (preset !== null) checkRequired(PRESETS[preset]!, preset, state);
   if (base !== null) checkAgainstStored(state, base);
-  if (state.problems.length === 0) state.problems.push(...checkRules(command, state.values, state.origins));
-  throwProblems(state.problems);
-  const entries = Object.entries(state.values).map(([name, value]) => [camelCase(name), value]);
-  const settings = Object.fromEntries(entries) as CommandSettings<C>;
-  return { command, settings, values: state.values, origins: state.origins, preset };
+  return { state, preset };
 }
 
 function set(state: State, name: string, value: Value, origin: string): void {
