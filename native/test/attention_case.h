@@ -122,7 +122,8 @@ struct Result {
     for (Floats* x : {&out, &lse, &dq, &dk, &dv}) x->fill(0);
   }
   bool same_bits(const Result& o) const {
-    return out.same_bits(o.out) && lse.same_bits(o.lse) && dq.same_bits(o.dq) && dk.same_bits(o.dk) && dv.same_bits(o.dv);
+    return out.same_bits(o.out) && lse.same_bits(o.lse) && dq.same_bits(o.dq) && dk.same_bits(o.dk) &&
+           dv.same_bits(o.dv);
   }
 };
 
@@ -132,12 +133,16 @@ inline Result run_attention(vf::Ops& ops, Inputs& in, const Layout& layout, bool
   Store store(in, layout);
   Floats q(size_t(rows) * width), dout(q.size()), out(q.size()), lse(size_t(rows) * heads.q_heads), dq(q.size());
   for (int r = 0; r < rows; r++) {
-    std::memcpy(q.data() + size_t(r) * width, in.q.data() + size_t(layout.token_of_row[r]) * width, width * 4);
-    std::memcpy(dout.data() + size_t(r) * width, in.dout.data() + size_t(layout.token_of_row[r]) * width, width * 4);
+    const size_t token = layout.token_of_row[r];
+    std::memcpy(q.data() + size_t(r) * width, in.q.data() + token * width, width * 4);
+    std::memcpy(dout.data() + size_t(r) * width, in.dout.data() + token * width, width * 4);
   }
   const float scale = 1 / std::sqrt(float(heads.head_dim));
-  ops.attention({heads, scale, q.data(), store.view(), layout.views(), layout.attention_runs(), out.data(), lse.data()});
-  check(out.intact() && lse.intact() && q.intact() && store.keys.intact() && store.values.intact(), "attention guard words");
+  const vf::KvViews views = layout.views();
+  const vf::AttentionRuns runs = layout.attention_runs();
+  ops.attention({heads, scale, q.data(), store.view(), views, runs, out.data(), lse.data()});
+  check(out.intact() && lse.intact() && q.intact() && store.keys.intact() && store.values.intact(),
+        "attention guard words");
   Result result(in);
   for (int r = 0; r < rows; r++) {
     const size_t token = layout.token_of_row[r];
@@ -148,8 +153,8 @@ inline Result run_attention(vf::Ops& ops, Inputs& in, const Layout& layout, bool
   Floats dkeys(size_t(layout.block_count) * heads.value_block_size()), dvalues(dkeys.size());
   dkeys.fill(0);
   dvalues.fill(0);
-  ops.attention_backward({heads, scale, q.data(), store.view(), layout.views(), layout.attention_runs(), out.data(),
-                          lse.data(), dout.data(), dq.data(), dkeys.data(), dvalues.data()});
+  ops.attention_backward({heads, scale, q.data(), store.view(), views, runs, out.data(), lse.data(), dout.data(),
+                          dq.data(), dkeys.data(), dvalues.data()});
   check(dq.intact() && dkeys.intact() && dvalues.intact(), "attention_backward guard words");
   std::vector<char> owned(size_t(layout.block_count) * vf::kv_block, 0);
   for (int r = 0; r < rows; r++) {
@@ -166,7 +171,8 @@ inline Result run_attention(vf::Ops& ops, Inputs& in, const Layout& layout, bool
   }
   for (size_t i = 0; i < dkeys.size(); i++) {
     const size_t slot = i / pad % vf::kv_block, block = i / heads.value_block_size();
-    if (!owned[block * vf::kv_block + slot]) check(dkeys[i] == 0 && dvalues[i] == 0, "a slot without token keeps its zero gradient");
+    if (owned[block * vf::kv_block + slot]) continue;
+    check(dkeys[i] == 0 && dvalues[i] == 0, "a slot without token keeps its zero gradient");
   }
   return result;
 }

@@ -18,7 +18,8 @@ namespace vf_test {
 template <class T>
 class Guarded {
  public:
-  explicit Guarded(size_t count) : count_(count), memory_(static_cast<T*>(::operator new((count + 32) * sizeof(T), std::align_val_t(64)))) {
+  explicit Guarded(size_t count)
+      : count_(count), memory_(static_cast<T*>(::operator new((count + 32) * sizeof(T), std::align_val_t(64)))) {
     static_assert(sizeof(T) == 4, "guard words are 4 bytes");
     for (size_t i = 0; i < count + 32; i++) std::memcpy(memory_ + i, &guard_word, 4);
   }
@@ -36,11 +37,14 @@ class Guarded {
   }
   bool intact() const {
     for (size_t i = 0; i < 16; i++) {
-      if (std::memcmp(memory_ + i, &guard_word, 4) != 0 || std::memcmp(memory_ + 16 + count_ + i, &guard_word, 4) != 0) return false;
+      if (std::memcmp(memory_ + i, &guard_word, 4) != 0) return false;
+      if (std::memcmp(memory_ + 16 + count_ + i, &guard_word, 4) != 0) return false;
     }
     return true;
   }
-  bool same_bits(const Guarded& other) const { return count_ == other.count_ && std::memcmp(data(), other.data(), count_ * 4) == 0; }
+  bool same_bits(const Guarded& other) const {
+    return count_ == other.count_ && std::memcmp(data(), other.data(), count_ * 4) == 0;
+  }
 
  private:
   static constexpr uint32_t guard_word = 0x7fc0dead;  // a NaN as a float
