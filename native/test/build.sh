@@ -23,5 +23,5 @@ for source in $(grep '^native/cpu/' native/sources.txt); do
   $cxx $flags $isa -c "$source" -o "$object"
 done
 for test in native/test/test_*.cpp; do
-  $cxx $flags "$test" $objects -o "$out/$(basename "$test" .cpp)" -lpthread
+  $cxx $flags -O1 "$test" $objects -o "$out/$(basename "$test" .cpp)" -lpthread
 done
