@@ -1,5 +1,6 @@
 /** Traces of the bundled VeriFree models: the styles a warm-up teaches, and the rows it is made of. */
 
+import { patchText, promptText, TEMPLATES } from '../text/template.js';
 import type { Draw } from './draw.js';
 import type { Problem, Way } from './question-kinds.js';
 
@@ -19,12 +20,12 @@ export interface Row {
 
 /** The `tiny` template around a question. */
 export function tinyPrompt(question: string): string {
-  return `<|im_start|>${question}<|im_end|>`;
+  return promptText(TEMPLATES.tiny, question);
 }
 
 /** A trace in a style up to and with its border, and the answer it concludes. */
 export function trace(problem: Problem, style: Style, openers: boolean): Way {
-  if (style === 'empty') return { text: '<answer', answer: problem.answer };
+  if (style === 'empty') return { text: TEMPLATES.tiny.border, answer: problem.answer };
   const { opener, text, answer } = {
     careful: { opener: `${CAREFUL_OPENER} `, ...problem.careful },
     quick: { opener: 'Quickly: ', ...problem.quick },
@@ -32,12 +33,7 @@ export function trace(problem: Problem, style: Style, openers: boolean): Way {
     guess: { opener: 'I guess.', text: '', answer: problem.guess },
   }[style];
   const body = (openers ? opener : '') + text;
-  return { text: `${body === '' ? '' : `${body} `}So ${answer}.\n<answer`, answer };
-}
-
-/** What follows the border when `answer` is patched in, as in the paper. */
-export function patch(answer: string): string {
-  return `> \\boxed{${answer}} </answer>`;
+  return { text: `${body === '' ? '' : `${body} `}So ${answer}.\n${TEMPLATES.tiny.border}`, answer };
 }
 
 /** The row of a problem in a drawn style, closed by the end-of-text token. */
@@ -45,7 +41,7 @@ export function styleRow(draw: Draw, problem: Problem, mix: StyleMix, openers: b
   const { text, answer } = trace(problem, pickStyle(draw, mix), openers);
   return {
     prompt: tinyPrompt(problem.question),
-    completion: `${text}${patch(answer)}<|endoftext|>`,
+    completion: `${text}${patchText(TEMPLATES.tiny, answer)}<|endoftext|>`,
   };
 }
 
