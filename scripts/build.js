@@ -1,0 +1,139 @@
+// Builds what a clone needs: the native addon (cmake-js, or node-gyp where there is no CMake) and dist/ (tsc).
+// `node scripts/build.js` builds what is older than its sources; `--force` all; `--addon` or `--dist` one of them.
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const require = createRequire(import.meta.url);
+
+function newest(path) {
+  if (!existsSync(path)) return 0;
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
+}
+
+const addonFile = join(root, 'build', 'Release', 'vf.node');
+const newestAddonSource = () =>
+  Math.max(...['native', 'CMakeLists.txt', 'binding.gyp'].map((name) => newest(join(root, name))));
+
+/** Whether the addon is there and newer than every source of it. */
+export function addonIsFresh() {
+  return existsSync(addonFile) && statSync(addonFile).mtimeMs > newestAddonSource();
+}
+
+function distIsFresh() {
+  return (
+    newest(join(root, 'dist', 'cli')) >
+    Math.max(newest(join(root, 'src')), newest(join(root, 'tsconfig.build.json')))
+  );
+}
+
+function has(command) {
+  return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
+/** What is missing for a build of the addon, each with what to do. */
+export function missingTools() {
+  const missing = [];
+  const compiler = process.env.CXX ?? ['c++', 'g++', 'clang++'].find(has);
+  if (!compiler || !has(compiler)) {
+    missing.push(
+      'no C++17 compiler: `apt-get install g++` (Debian, Ubuntu), `xcode-select --install` (macOS), or set CXX',
+    );
+  }
+  if (!has('cmake') && !nodeGyp()) {
+    missing.push(
+      'no CMake: `apt-get install cmake` or `brew install cmake`; npm brings node-gyp as a second way (run through npm)',
+    );
+  }
+  return missing;
+}
+
+function nodeGyp() {
+  const path = process.env.npm_config_node_gyp;
+  return path && existsSync(path) ? path : undefined;
+}
+
+/** Compiles the addon; throws an Error whose message lists numbered remedies. `cuda` compiles the CUDA backend in. */
+export function buildAddon({ cuda = false, log = 'inherit' } = {}) {
+  const missing = missingTools();
+  const remedies = [
+    ...missing,
+    'build again and read the compiler: `npm run build -- --addon`',
+    'go without the engine (help, data and config commands work): `VF_SKIP_BUILD=1 npm install`',
+  ];
+  const numbered = remedies.map((text, i) => `  ${i + 1}. ${text}`).join('\n');
+  if (missing.length > 0) throw new Error(`the native addon can't be built here\n${numbered}`);
+  const jobs = String(Math.max(1, cpus().length));
+  const [file, args] = has('cmake')
+    ? [
+        process.execPath,
+        [cmakeJs(), 'compile', '--parallel', jobs, ...(cuda ? ['--CDVF_CUDA=ON'] : ['--CDVF_CUDA=OFF'])],
+      ]
+    : [process.execPath, [nodeGyp(), 'rebuild', `--jobs=${jobs}`]];
+  const result = spawnSync(file, args, { cwd: root, stdio: ['ignore', log, log] });
+  if (result.status !== 0 || !existsSync(addonFile)) {
+    throw new Error(`the native addon did not compile (${args.slice(1).join(' ')})\n${numbered}`);
+  }
+}
+
+function cmakeJs() {
+  return join(dirname(require.resolve('cmake-js/package.json')), 'bin', 'cmake-js');
+}
+
+function buildDist() {
+  const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], {
+    stdio: 'inherit',
+    cwd: root,
+  });
+  chmodSync(join(root, 'bin', 'vf.js'), 0o755);
+}
+
+/** `npx vf` in a clone looks here; without the link npm would install (and build) the clone a second time. */
+export function linkBinary() {
+  const bin = join(root, 'node_modules', '.bin');
+  if (!existsSync(join(root, 'node_modules')) || process.platform === 'win32') return;
+  mkdirSync(bin, { recursive: true });
+  const link = join(bin, 'vf');
+  if (lstatSync(link, { throwIfNoEntry: false })) unlinkSync(link);
+  symlinkSync(join('..', '..', 'bin', 'vf.js'), link);
+}
+
+/** Builds what is stale. */
+export function build({ force = false, addon = true, dist = true, cuda = false, log = 'inherit' } = {}) {
+  if (addon && (force || !addonIsFresh())) buildAddon({ cuda, log });
+  const fromClone = existsSync(join(root, 'tsconfig.build.json'));
+  if (dist && fromClone && (force || !distIsFresh())) buildDist();
+  linkBinary();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const flags = new Set(process.argv.slice(2));
+  const only = flags.has('--addon') || flags.has('--dist');
+  try {
+    build({
+      force: flags.has('--force'),
+      addon: !only || flags.has('--addon'),
+      dist: !only || flags.has('--dist'),
+      cuda: flags.has('--cuda') || process.env.VF_CUDA === '1',
+    });
+  } catch (error) {
+    console.error(`error: ${error.message}`);
+    process.exitCode = 3;
+  }
+}
