@@ -52,6 +52,8 @@ export function flatParts(part: TokenizerPart | null | undefined): TokenizerPart
 /** How token strings stand for bytes, read off the decoder. Another kind of model or decoder is refused by name. */
 export function byteScheme(json: TokenizerJson, file: string): ByteScheme {
   const { model } = json;
+  if (typeof model?.vocab !== 'object' || model.vocab === null)
+    throw refused(file, 'no model.vocab', 'a BPE model');
   const type = model.type ?? 'BPE';
   if (type !== 'BPE') throw refused(file, `model type ${type}`, 'BPE');
   if (model.continuing_subword_prefix || model.end_of_word_suffix) {

@@ -238,6 +238,7 @@ describe('opening a tokenizer', () => {
       { normalizer: { type: 'Mystery' } },
       { decoder: { type: 'Mystery' } },
       { decoder: null },
+      { model: null },
       { model: { type: 'WordLevel', vocab: { a: 0 }, unk_token: 'a' } },
     ]) {
       assert.throws(() => open({ ...tiny(), ...change }), { code: 'VF_TOKENIZER' }, JSON.stringify(change));
