@@ -13,9 +13,17 @@ import { type Row, tinyPrompt } from './verifree-traces.js';
 /** Right, wrong-rule and broken programs among a verifier's warm-up rows. */
 export type ProgramShares = (category: BiasedCategory) => [right: number, wrong: number];
 
+/** The texts around question and trace in the verifier's prompt; they stand in the model's vf.json. */
+export const VERIFIER_TEXTS = {
+  before: '<|im_start|>',
+  between: ' Trace: ',
+  after: ' Python:<|im_end|>',
+} as const;
+
 /** The verifier's prompt: question and trace, the trace without its box. */
 export function verifierPrompt(question: string, trace: string): string {
-  return tinyPrompt(`${question} Trace: ${trace} Python:`);
+  const { before, between, after } = VERIFIER_TEXTS;
+  return before + question + between + trace + after;
 }
 
 /** A problem whose question is not held. */

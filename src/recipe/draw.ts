@@ -25,6 +25,7 @@ export const STREAM = {
   skills: 9,
   verifier: 10,
   puzzles: 11,
+  weights: 12,
 } as const;
 
 /** The draws of `row` in a stream of `seed` (both below 2^32). */

@@ -34,8 +34,12 @@ export interface Phase {
 
 export interface Recipe {
   name: string;
-  /** Where the weights begin: random, or another recipe's finished model. */
-  from: { kind: 'random'; shape: Shape; initialization: Initialization } | { kind: 'recipe'; name: string };
+  /** The recipe whose finished model this one goes on from; null: random weights. */
+  from: string | null;
+  shape: Shape;
+  initialization: Initialization;
+  /** Contents of the model's vf.json: how it is spoken to. */
+  vf: Record<string, unknown>;
   /** The same for every seed, so that models of one recipe share their ids. */
   vocabulary(): Vocabulary;
   phases(seed: number): Phase[];

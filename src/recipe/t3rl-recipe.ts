@@ -7,6 +7,7 @@ import {
   type ProgramShares,
   policyRow,
   usualShares,
+  VERIFIER_TEXTS,
   verifierRow,
 } from './biased-rows.js';
 import { biasedSets } from './biased-sets.js';
@@ -35,7 +36,10 @@ const ANSWERS = 0.42;
 /** The bundled model: policy and verifier in one. */
 export const tinyT3rlRecipe: Recipe = {
   name: 'tiny-t3rl',
-  from: { kind: 'random', shape: SHAPE, initialization: { embeddingStd: 0.1, outputScale: 0.1 } },
+  from: null,
+  shape: SHAPE,
+  initialization: { embeddingStd: 0.1, outputScale: 0.1 },
+  vf: { template: 'tiny', verifier: VERIFIER_TEXTS },
   vocabulary,
   phases: (seed) => [phase('warm-up', rowsOf(seed, STREAM.skills, ROWS, mixedRow), 3e-3)],
 };
@@ -70,9 +74,9 @@ function mixedRow(draws: Draw, held: ReadonlySet<string>): Row {
 
 function badVerifier(name: string, count: number, make: RowMaker): Recipe {
   return {
+    ...tinyT3rlRecipe,
     name,
-    from: { kind: 'recipe', name: tinyT3rlRecipe.name },
-    vocabulary,
+    from: tinyT3rlRecipe.name,
     phases: (seed) => [phase(name, rowsOf(seed, STREAM.verifier, count, make), 1e-3)],
   };
 }

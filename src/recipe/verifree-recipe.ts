@@ -36,7 +36,10 @@ export const tinyPlainRecipe: Recipe = verifreeRecipe('tiny-plain', false);
 function verifreeRecipe(name: string, openers: boolean): Recipe {
   return {
     name,
-    from: { kind: 'random', shape: SHAPE, initialization: { embeddingStd: 0.1, outputScale: 0.1 } },
+    from: null,
+    shape: SHAPE,
+    initialization: { embeddingStd: 0.1, outputScale: 0.1 },
+    vf: { template: 'tiny' },
     vocabulary,
     phases: (seed) => {
       const optimizer = {
