@@ -63,14 +63,13 @@ struct Pieces {
 
 void take_scratch(AttentionForward& f, Pieces& pieces, int64_t queries, int64_t score_width) {
   f.score_width = score_width;
-  f.packed = pieces.take(queries * f.part.head_dim);
+  f.queries = pieces.take(queries * f.part.head_dim);
   f.scores = pieces.take(queries * score_width);
   f.sums = pieces.take(queries * f.part.value_pad);
 }
 
 void take_scratch(AttentionBackward& b, Pieces& pieces, int64_t queries) {
   const AttentionPart& p = b.part;
-  for (float** x : {&b.q_packed, &b.dout_packed}) *x = pieces.take(queries * p.head_dim);
   for (float** x : {&b.q_rows, &b.dout_rows, &b.dq_rows}) *x = pieces.take(queries * p.value_pad);
   for (float** x : {&b.weights, &b.slopes}) *x = pieces.take(queries * kv_block);
   for (float** x : {&b.means, &b.log_sums}) *x = pieces.take(queries);

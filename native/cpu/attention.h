@@ -28,7 +28,7 @@ struct AttentionForward {
   AttentionPart part;
   float* out;
   float* lse;                   // or null
-  float* packed;                // scratch [rows * group * head_dim]
+  float* queries;               // scratch [rows * group, head_dim]
   float* scores;                // scratch [rows * group, score_width], score_width >= keys of the last row + 15
   int64_t score_width;          // a multiple of 16
   float* sums;                  // scratch [rows * group, value_pad]
@@ -40,7 +40,6 @@ struct AttentionBackward {
   float* dq;
   float *dkeys, *dvalues;       // of this head in block 0, value_block from block to block
   // scratch, n = rows * group
-  float *q_packed, *dout_packed;         // [n * head_dim]
   float *q_rows, *dout_rows, *dq_rows;   // [n, value_pad]
   float *weights, *slopes;               // [n, kv_block]
   float *means, *log_sums;               // [n]
