@@ -2,7 +2,7 @@
 
 import { nearest, VfError } from '../errors.js';
 import { type FileSetting, readSettingsFile } from './file.js';
-import { camelCase, envName, type Option, type OptionTable, type Value } from './option.js';
+import { camelCase, envName, type Option, type OptionTable, type Settings, type Value } from './option.js';
 import { IMPLIED_PRESET, PRESETS, type Preset } from './presets.js';
 import { throwProblems } from './problems.js';
 import { checkRules } from './rules.js';
@@ -224,4 +224,18 @@ function checkAgainstStored(state: State, base: Record<string, Value>): void {
 
 function shown(value: Value): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Settings of a small command with options of its own: defaults < VF_* < flags. @throws every problem at once. */
+export function resolveTable<T extends OptionTable>(
+  table: T,
+  input: Pick<ConfigInput, 'flags' | 'env'>,
+): Settings<T> {
+  const state: State = { table, values: {}, origins: {}, problems: [] };
+  for (const [name, option] of Object.entries(table)) set(state, name, option.default, 'default');
+  applyEnvironment(state, input.env);
+  applyFlags(state, input.flags);
+  throwProblems(state.problems);
+  const entries = Object.entries(state.values).map(([name, value]) => [camelCase(name), value]);
+  return Object.fromEntries(entries) as Settings<T>;
 }

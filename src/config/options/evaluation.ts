@@ -3,6 +3,14 @@
 import type { OptionTable } from '../option.js';
 
 export const EVAL_OPTIONS = {
+  tasks: {
+    type: 'text',
+    default: 'bundled',
+    group: 'evaluation',
+    rare: true,
+    placeholder: 'names',
+    help: 'the tasks, separated by commas; the words after vf eval in a file of settings',
+  },
   limit: {
     type: 'integer',
     default: 0,
@@ -69,6 +77,13 @@ export const EVAL_OPTIONS = {
 } as const satisfies OptionTable;
 
 export const SFT_OPTIONS = {
+  recipe: {
+    type: 'text',
+    default: null,
+    group: 'model and data',
+    placeholder: 'name',
+    help: 'make a bundled model from nothing but this repository: tiny, tiny-plain, tiny-t3rl, …',
+  },
   'batch-size': {
     type: 'integer',
     default: 32,

@@ -63,6 +63,14 @@ export const DATA_OPTIONS = {
 } as const satisfies OptionTable;
 
 export const BORDER_OPTIONS = {
+  template: {
+    type: 'text',
+    default: null,
+    group: 'model and data',
+    placeholder: 'name',
+    rare: true,
+    help: "the wording around a question; the model folder's own, else the paper's",
+  },
   border: {
     type: 'text',
     default: null,

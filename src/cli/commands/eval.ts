@@ -1,0 +1,28 @@
+/** `vf eval TASK…`: benchmarks; `rescore` and `compare` work on stored replies. */
+
+import { COMMAND_OPTIONS } from '../../config/schema.js';
+import type { CliCommand } from '../command.js';
+import { runJob } from '../job.js';
+
+const evaluate: CliCommand = {
+  name: 'eval',
+  about:
+    'Benchmarks: every reply is kept in the run folder and judged there. `vf eval rescore FILE` judges stored replies again, `vf eval compare A B` compares two runs question by question.',
+  arguments: [{ name: 'TASK', help: 'bundled, gsm8k, math-500, mmlu-pro, …', optional: true, many: true }],
+  examples: [
+    'vf eval bundled --model runs/train-1201-2146-7f3a',
+    'vf eval gsm8k --data test.jsonl --limit 64',
+  ],
+  options: COMMAND_OPTIONS.eval,
+  streams: true,
+  run: async (call) => {
+    const work = () => import('../eval-run.js');
+    const [word, ...files] = call.args;
+    if (word === 'rescore') return (await work()).rescoreEval(files, call.flags);
+    if (word === 'compare') return (await work()).compareEvals(files, call.flags);
+    const flags = call.args.length === 0 ? call.flags : { ...call.flags, tasks: call.args.join(',') };
+    await runJob('eval', { ...call, flags }, async (job) => (await work()).runEval(job));
+  },
+};
+
+export const commands = [evaluate];

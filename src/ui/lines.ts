@@ -1,0 +1,70 @@
+/** The lines around the steps: first screen, evaluations, warnings and the last screen. Plain and live share them. */
+
+import { count, duration, fixed, measured, percent } from './format.js';
+import { evalLabel, firstAccuracy, taskScores, totalSteps, type UiState } from './ink/state.js';
+import { oneLine, pad } from './text.js';
+
+const LABEL = 16;
+
+/** What will happen, with which values, and where the result will be. */
+export function bannerLines(state: UiState): string[] {
+  const { start } = state;
+  if (start === null) return [];
+  const rows = start.banner.map(({ label, value }) => `${pad(label, 7)} ${oneLine(value)}`);
+  const again = start.resumedFrom === undefined ? [] : [`resumed at step ${count(start.resumedFrom)}`];
+  const folder =
+    start.folder === null
+      ? []
+      : [`run     ${start.folder}   (Ctrl-C: finish the step and save; twice: leave now)`];
+  return [`vf ${start.version} · ${start.command} · ${start.device}`, ...rows, ...folder, ...again];
+}
+
+/** One line a task for the newest evaluation. */
+export function evalLines(state: UiState): string[] {
+  const point = state.evals.at(-1);
+  if (point === undefined) return [];
+  return taskScores(point.metrics).map(({ task, accuracy, error, noBorder }) => {
+    const parts = [`${task} ${measured(accuracy, error)}`];
+    const first = firstAccuracy(state, task);
+    if (first !== null && first.step !== point.step) parts.push(gain(accuracy - first.accuracy));
+    if (noBorder !== undefined) parts.push(`no border ${percent(noBorder)}`);
+    const last = point.step > 0 && point.step === totalSteps(state);
+    if (last && state.startedAt !== null) parts.push(duration((point.time - state.startedAt) / 1000));
+    return pad(evalLabel(state, point.step), LABEL) + parts.join('   ');
+  });
+}
+
+function gain(change: number): string {
+  return `(${change < 0 ? '' : '+'}${fixed(change * 100, 1)})`;
+}
+
+/** What came out and what to do next. Empty for a failure: its own message says it all. */
+export function endLines(state: UiState): string[] {
+  const { end, checkpoint } = state;
+  if (end === null || end.failed) return [];
+  const lines: string[] = [];
+  const warnings = Object.values(state.warnings).filter(({ times }) => times > 1);
+  for (const { message, times } of warnings)
+    lines.push(`warning (${count(times)} times): ${oneLine(message)}`);
+  const { report, next, resume } = end.summary;
+  if (typeof resume === 'string') {
+    const saved =
+      checkpoint === null ? 'stopped' : `saved at step ${count(checkpoint.step)}: ${checkpoint.path}`;
+    lines.push(saved, `resume  ${resume}`);
+  }
+  if (typeof report === 'string') lines.push(`report  ${report}`);
+  if (Array.isArray(next)) {
+    for (const [index, command] of next.entries())
+      lines.push(`${index === 0 ? 'next' : '    '}    ${String(command)}`);
+  }
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** `sampling: 12 of 128 traces`. */
+export function progressLine(state: UiState): string | null {
+  const { progress } = state;
+  if (progress === null) return null;
+  const { phase, done, total, unit } = progress;
+  if (total <= 1) return phase;
+  return `${phase}: ${count(done)} of ${count(total)} ${unit}`;
+}
