@@ -5,7 +5,6 @@ import type { OptimizerArgs } from '../native/types.js';
 import type { Emit, Metrics } from '../run/events.js';
 import { packRows, type SupervisedRow } from './batch.js';
 import type { LoopState } from './loop.js';
-import { learningRate, type Schedule } from './schedule.js';
 
 export interface SupervisedParts {
   policy: Policy;
@@ -14,7 +13,8 @@ export interface SupervisedParts {
   steps: number;
   /** Loss on the prompt's tokens too. */
   wholeRow: boolean;
-  schedule: Schedule;
+  /** The learning rate of a step (1-based). */
+  rateAt(step: number): number;
   optimizer: Omit<OptimizerArgs, 'lr' | 'updatesDone'>;
   microBatchTokens: number;
   recompute: boolean;
@@ -53,7 +53,7 @@ export async function runSupervised(parts: SupervisedParts, state: LoopState): P
 
 async function supervisedStep(parts: SupervisedParts, step: number, state: LoopState): Promise<Metrics> {
   const started = performance.now();
-  const lr = learningRate(parts.schedule, step);
+  const lr = parts.rateAt(step);
   const result = await parts.policy.step({
     ...packRows(parts.rowsAt(step), parts.wholeRow),
     given: new Float32Array(0),
