@@ -139,7 +139,9 @@ bool cpu_has_bf16() {
 
 std::vector<std::pair<std::string, double>> cpu_constants() {
   std::vector<std::pair<std::string, double>> list = {
-      {"gemm_k_block", gemm_kc}, {"vocab_chunk", vocab_chunk}, {"kv_block", kv_block}, {"logprob_rows", logprob_rows}};
+      {"gemm_k_block", gemm_kc}, {"vocab_chunk", vocab_chunk}, {"kv_block", kv_block}, {"logprob_rows", logprob_rows},
+      {"attention_tile", attention_tile}, {"attention_chunk", attention_chunk},
+      {"layer_gradient_rows", layer_gradient_rows}};
   for (const KernelTable* t : {kernels_avx512(), kernels_avx2(), kernels_base()}) {
     if (!t) continue;
     const std::string isa = t->isa;

@@ -10,8 +10,7 @@ namespace vf {
 
 namespace {
 
-constexpr int64_t task_floats = 8192;    // about what is worth a task
-constexpr int64_t gradient_rows = 64;    // rows of one partial sum of a weight's gradient
+constexpr int64_t task_floats = 8192;  // about what is worth a task
 constexpr int64_t column_step = 64;
 
 int64_t pieces(int64_t count, int64_t step) { return (count + step - 1) / step; }
@@ -70,10 +69,11 @@ void cpu_rmsnorm(CpuContext& c, const RmsNormArgs& a) {
 }
 
 void cpu_rmsnorm_backward(CpuContext& c, const RmsNormBackwardArgs& a) {
-  const int64_t blocks = pieces(a.rows, gradient_rows);
+  const int64_t blocks = pieces(a.rows, layer_gradient_rows);
   float* partial = c.scratch.floats(Scratch::layers, blocks * a.width);
   c.pool.parallel_for(blocks, [&](int64_t b, int) {
-    c.k.layers.rmsnorm_backward(a, b * gradient_rows, least(a.rows, (b + 1) * gradient_rows), partial + b * a.width);
+    c.k.layers.rmsnorm_backward(a, b * layer_gradient_rows, least(a.rows, (b + 1) * layer_gradient_rows),
+                                partial + b * a.width);
   });
   for (int64_t b = 0; b < blocks; b++) c.k.layers.add_to(a.dweight, partial + b * a.width, a.width);
 }
@@ -85,11 +85,11 @@ void cpu_qkv(CpuContext& c, const QkvArgs& a) {
 
 void cpu_qkv_backward(CpuContext& c, const QkvBackwardArgs& a) {
   require_heads(a.heads);
-  const int64_t blocks = pieces(a.rows, gradient_rows), dim = a.heads.head_dim;
+  const int64_t blocks = pieces(a.rows, layer_gradient_rows), dim = a.heads.head_dim;
   float* partial = c.scratch.floats(Scratch::layers, blocks * 2 * dim);
   c.pool.parallel_for(blocks, [&](int64_t b, int) {
     float* sums = partial + b * 2 * dim;
-    c.k.layers.qkv_backward(a, b * gradient_rows, least(a.rows, (b + 1) * gradient_rows), sums, sums + dim);
+    c.k.layers.qkv_backward(a, b * layer_gradient_rows, least(a.rows, (b + 1) * layer_gradient_rows), sums, sums + dim);
   });
   for (int64_t b = 0; b < blocks; b++) {
     if (a.q_norm) c.k.layers.add_to(a.dq_norm, partial + b * 2 * dim, dim);

@@ -6,6 +6,8 @@ namespace vf {
 
 // The widest head of the qkv and attention kernels, whose buffers for one head are on the stack.
 constexpr int max_head_dim = 256;
+// Rows of one partial sum of a weight's gradient; partial sums are added in order.
+constexpr int layer_gradient_rows = 64;
 
 struct LayerKernels {
   void (*rmsnorm)(const RmsNormArgs&, int64_t begin, int64_t end);

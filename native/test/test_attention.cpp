@@ -1,5 +1,6 @@
 // attention and attention_backward: against double loops and finite differences, and bit for bit between packed,
 // alone, shared prefix, one row at a time, thread counts and instruction sets.
+#include "../cpu/attention.h"
 #include "attention_case.h"
 
 using namespace vf_test;
@@ -123,6 +124,9 @@ void test_same_bits_by_packing(std::vector<Backend>& backends) {
 
 // Longer than a task's rows and the backward's row chunk: the prompt in one run and in runs of odd lengths.
 void test_long(std::vector<Backend>& backends) {
+  static_assert(700 * 2 > 4 * vf::attention_chunk && 333 * 2 % vf::attention_chunk != 0 && 7 * 2 > vf::attention_tile &&
+                    7 * 2 % vf::attention_tile != 0 && 333 > 2 * vf::kv_block && 333 % vf::kv_block != 0,
+                "the lengths below no longer cross the kernels' borders");
   int next = 0;
   const Family whole = {{-1, take(next, 700)}};
   next = 0;

@@ -2,6 +2,7 @@
 // differences, and bit for bit between numbers of rows, thread counts and instruction sets.
 #include <functional>
 
+#include "../cpu/layers.h"
 #include "guarded.h"
 
 using namespace vf_test;
@@ -130,7 +131,8 @@ void plain_norm_backward(const double* x, const double* weight, int width, doubl
 void test_rmsnorm(std::vector<Backend>& backends) {
   const float eps = 1e-6f;
   for (const int width : {8, 24, 256, 1000}) {
-    const int rows = 150;  // more than two partial sums
+    constexpr int rows = 150;
+    static_assert(rows > 2 * vf::layer_gradient_rows, "too few rows for three partial sums");
     const std::string where = ", width " + std::to_string(width);
     const Floats x = random_floats(size_t(rows) * width, 4, 3), weight = random_floats(width, 5);
     const Floats dy = random_floats(x.size(), 6), before = random_floats(x.size(), 7);
