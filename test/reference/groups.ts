@@ -122,14 +122,14 @@ export function answersAmong(args: StepArgs, logprobs: ArrayLike<number>): Float
   return Float32Array.from(answers);
 }
 
-/** Ragged random groups: prompts of 1 to 9 ids, 3 traces of 1 to 14, each with 0 to 2 continuations of 1 to 4. */
+/** Ragged random groups: prompts of 1 to 19 ids, 3 traces of 1 to 24 (past two KV blocks), each with 0 to 2 continuations of 1 to 4. */
 export function randomGroups(random: Seeded, vocab: number, count: number): SketchGroup[] {
   const ids = (low: number, high: number) =>
     Array.from({ length: random.integer(low, high) }, () => random.integer(0, vocab - 1));
   return Array.from({ length: count }, () => ({
-    prompt: ids(1, 9),
+    prompt: ids(1, 19),
     traces: Array.from({ length: 3 }, (_, i) => ({
-      tokens: ids(1, 14),
+      tokens: ids(1, 24),
       // The first trace of a group always reaches its border, so that logp skips none.
       continuations: Array.from({ length: i === 0 ? 1 : random.integer(0, 2) }, () => ids(1, 4)),
     })),

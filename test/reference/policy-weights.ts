@@ -30,11 +30,16 @@ export interface WeightOptions {
   answerWeight: AnswerWeightKind;
 }
 
-/** Weights of one group before any divisor; null where the group gives no signal by rule (logp, no border at all). */
+/**
+ * Weights of one group before any divisor. Null where the group gives no signal by rule: under logp when no trace has a
+ * border, and when everything given from outside is missing.
+ */
 export function policyWeights(group: WeighedTrace[], options: WeightOptions): PolicyWeights[] | null {
   const logRewards = group.map((trace) => logRewardOf(trace, options));
   const lowest = Math.min(...logRewards.filter(Number.isFinite));
   if (options.reward === 'logp' && lowest === Number.POSITIVE_INFINITY) return null;
+  const outside = options.reward === 'given' || options.advantage === 'given';
+  if (outside && group.every((trace) => Number.isNaN(trace.given ?? Number.NaN))) return null;
   const rewards = group.map((trace, i) => {
     if (options.reward === 'given') return trace.given ?? Number.NaN;
     if (options.reward === 'logp') return Math.max(logRewards[i]!, lowest);
@@ -97,6 +102,7 @@ function answerWeights(trace: WeighedTrace, advantage: number, options: WeightOp
   if (answerWeight === 'none') return trace.continuations.flatMap((lp) => lp.map(() => 0));
   if (answerWeight === 'one') return trace.continuations.flatMap((lp) => lp.map(() => 1));
   if (answerWeight === 'advantage') return trace.continuations.flatMap((lp) => lp.map(() => advantage));
+  if (reward === 'given') throw new Error('A reward from outside has no exact answer weight');
   const logs = trace.continuations.map(sum);
   if (reward === 'logp')
     return trace.continuations.flatMap((lp, c) => lp.map(() => Math.exp(logs[c]! - logSumExp(logs))));

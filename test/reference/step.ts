@@ -20,6 +20,8 @@ export interface ReferenceStep {
   weightedLogprob: number;
   surrogate: number;
   kl: number;
+  /** Sum of |weight|: the size against which rounding in these sums is judged, since their terms cancel. */
+  weightSize: number;
   clipShare: number;
 }
 
@@ -45,6 +47,7 @@ export function referenceStep(model: ReferenceModel, args: StepArgs, moments: Mo
     weightedLogprob: 0,
     surrogate: 0,
     kl: 0,
+    weightSize: 0,
     clipShare: 0,
   };
   let clipped = 0;
@@ -58,6 +61,7 @@ export function referenceStep(model: ReferenceModel, args: StepArgs, moments: Mo
       result.weightedLogprob += found.weightedLogprob;
       result.surrogate += found.surrogate;
       result.kl += found.kl;
+      result.weightSize += found.weightSize;
       clipped += found.losses.filter((loss) => loss.clipped).length;
       seen += batch.tokens.length;
       const updatesDone = args.optimizer.updatesDone + result.gradNorms.length;
@@ -140,7 +144,7 @@ function batchLoss(
   // The gradient of sum c_i logprob_i is the loss's when c_i is the loss's derivative at logprob_i.
   const coefficients = new Float64Array(weights.length);
   const losses: TokenLoss[] = [];
-  const sums = { weightedLogprob: 0, surrogate: 0, kl: 0 };
+  const sums = { weightedLogprob: 0, surrogate: 0, kl: 0, weightSize: 0 };
   for (const t of batch.tokens) {
     const weight = weights[t]! * batch.scale;
     const loss = tokenLoss(
@@ -157,6 +161,7 @@ function batchLoss(
     losses.push(loss);
     coefficients[t] = loss.gradient;
     sums.weightedLogprob += weight * logprobs[t]!;
+    sums.weightSize += Math.abs(weight);
     sums.surrogate += loss.surrogate;
     sums.kl += args.klCoefficient * batch.scale * loss.kl;
   }
