@@ -3,7 +3,8 @@
 import type { Question } from '../data/question.js';
 import type { Policy } from '../native/policy.js';
 import { SPAN_ROLE } from '../native/types.js';
-import { PURPOSE, type RolloutSettings, ragged, sampleGroups } from '../rollout/sample.js';
+import { PURPOSE } from '../random.js';
+import { type RolloutSettings, ragged, sampleGroups } from '../rollout/sample.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import type { Metrics } from '../run/events.js';
 import { extractBoxed } from '../text/answer.js';

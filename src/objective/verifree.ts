@@ -22,6 +22,8 @@ export interface VeriFreeOptions {
   /** PPO clip on both terms (Appendix B); negative: none. */
   clip: number;
   tisCap: number;
+  /** Coefficient of the k3 penalty to the start model; 0: none. */
+  kl: number;
 }
 
 export function verifree(options: VeriFreeOptions): Objective {
@@ -36,7 +38,7 @@ export function verifree(options: VeriFreeOptions): Objective {
     name: 'verifree',
     groupSize: options.groupSize,
     patches: true,
-    reference: false,
+    reference: options.kl > 0,
     refuse: (question) => (question.answers.length === 0 ? 'no reference answer' : null),
     async plan(groups): Promise<StepPlan> {
       return {
@@ -51,7 +53,7 @@ export function verifree(options: VeriFreeOptions): Objective {
         clipLow: options.clip,
         clipHigh: options.clip,
         dualClip: 0,
-        klCoefficient: 0,
+        klCoefficient: options.kl,
         tisCap: options.tisCap,
         epochs: options.epochs,
         miniBatches: options.miniBatches,

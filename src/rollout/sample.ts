@@ -5,9 +5,6 @@ import type { Policy } from '../native/policy.js';
 import { FINISH, type Ragged, type SampleResult } from '../native/types.js';
 import type { Group, Trajectory } from './trajectory.js';
 
-/** First word of a stream's counter (native/core/rng.h): adding a verifier or an evaluation changes no policy draw. */
-export const PURPOSE = { policy: 0, verifier: 1, evaluation: 2, order: 3, init: 4 } as const;
-
 export interface RolloutSettings {
   seed: bigint;
   purpose: number;

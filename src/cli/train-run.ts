@@ -1,0 +1,151 @@
+/** `vf train`: runs VeriFree, or a probe of whether model and data carry signal. */
+
+import type { Resolved } from '../config/resolve.js';
+import type { EventBody } from '../run/events.js';
+import { runLoop } from '../train/loop.js';
+import { probe } from '../train/probe.js';
+import type { Job } from './job.js';
+import { deviceLine } from './open-model.js';
+import { packageVersion } from './package.js';
+import { loopParts, setUpTraining, type TrainSetup } from './train-parts.js';
+
+/** Trains; the summary carries accuracy before and after, the report's path and what to do next. */
+export async function runTrain(job: Job<'train'>): Promise<Record<string, unknown>> {
+  const { settings, store, emit } = job;
+  emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
+  const setup = await setUpTraining(settings, store);
+  store.manifest({
+    vf: packageVersion(),
+    node: process.version,
+    device: setup.model.policy.info,
+    model: setup.model.folder.folder,
+    data: { file: setup.data.file, sha256: setup.data.hash, questions: setup.data.questions.length },
+    seed: settings.seed,
+  });
+  emit(startEvent(job, setup));
+  warn(setup, emit);
+  const parts = await loopParts(settings, setup, store, emit, job.interrupt);
+  const evaluations: Record<string, number>[] = [];
+  const watched = {
+    ...parts,
+    emit: (event: EventBody) => {
+      if (event.event === 'eval') evaluations.push(event.metrics);
+      emit(event);
+    },
+    record: async (...args: Parameters<typeof parts.record>) => {
+      if (args[0] === 1) warnWithoutSignal(args[2].advantage, args[1], emit);
+      await parts.record(...args);
+    },
+  };
+  const reached = await runLoop(watched, setup.state);
+  await setup.reference?.policy.close();
+  await setup.model.policy.close();
+  const model = `--model ${store.folder}`;
+  return {
+    steps: reached.step,
+    before: evaluations[0] ?? null,
+    after: evaluations.length > 1 ? evaluations[evaluations.length - 1] : null,
+    next: [
+      `npx vf sample ${model} --prompt ${JSON.stringify(setup.data.questions[0]!.question)}`,
+      settings.data === 'bundled'
+        ? `npx vf eval bundled ${model}`
+        : `npx vf eval jsonl --data ${settings.data} ${model}`,
+      ...(settings.model === 'bundled'
+        ? ['npx vf train --model PATH --data YOUR.jsonl --preset verifree-1.7b']
+        : []),
+    ],
+  };
+}
+
+/** `vf train --probe N`: samples N groups, updates nothing. */
+export async function runProbe(
+  job: Resolved<'train'> & Pick<Job<'train'>, 'emit' | 'interrupt'>,
+): Promise<Record<string, unknown>> {
+  const { settings, emit } = job;
+  const setup = await setUpTraining(settings, null);
+  emit(startEvent({ ...job, store: null }, setup));
+  warn(setup, emit);
+  const parts = await loopParts(settings, setup, null, emit, job.interrupt);
+  const { metrics, advice } = await probe({ ...parts, promptsPerStep: settings.probe });
+  emit({ event: 'step', step: 0, metrics });
+  await setup.reference?.policy.close();
+  await setup.model.policy.close();
+  return { metrics, advice };
+}
+
+function startEvent(
+  job: Pick<Job<'train'>, 'settings' | 'values'> & { store: Job<'train'>['store'] | null },
+  setup: TrainSetup,
+): EventBody {
+  const { settings } = job;
+  const { model, data, heldOut, border } = setup;
+  const { spec, eosIds, notes } = model.folder;
+  const { parameters } = model.policy.info;
+  const number = (value: number) => value.toLocaleString('en-US');
+  const held = heldOut.map(({ task, set }) => `${number(set.questions.length)} ${task}`).join(', ');
+  const dropped = Object.entries(data.dropped).map(([rule, count]) => `${count} ${rule}`);
+  const name = settings.model === 'bundled' ? 'bundled tiny' : settings.model;
+  return {
+    event: 'start',
+    command: 'train',
+    version: packageVersion(),
+    device: `VeriFree (Eq. 7) · ${deviceLine(model)}`,
+    banner: [
+      {
+        label: 'model',
+        value: `${name} (${spec.family}, ${(parameters / 1e6).toFixed(1)} M parameters, ${model.dtype})`,
+      },
+      {
+        label: 'data',
+        value: `${number(data.questions.length)} questions${dropped.length > 0 ? `, dropped: ${dropped.join(', ')}` : ''}${held ? `; held out: ${held}` : ''}`,
+      },
+      {
+        label: 'step',
+        value: `${settings.promptsPerStep} questions × ${settings.groupSize} traces, ≤ ${number(settings.maxTokens)} tokens, T ${settings.temperature}`,
+      },
+      {
+        label: 'update',
+        value: `lr ${settings.lr} ${settings.lrSchedule}, AdamW, norm ≤ ${settings.clipNorm}, reward ${settings.reward}, advantage ${settings.advantage}, answer weight ${settings.answerWeight}; seed ${settings.seed}`,
+      },
+      {
+        label: 'border',
+        value: `${JSON.stringify(border.border)}: ${border.spanning.length} of ${number(border.tokens)} tokens span it, ${border.overrunning.length} run past it; end of text ${eosIds.join(', ') || 'none'}`,
+      },
+      ...notes.map((note) => ({ label: 'note', value: note })),
+      ...(settings.forceBorder
+        ? [{ label: 'note', value: 'the border is forced on traces without one (--force-border): for tests' }]
+        : []),
+    ],
+    settings: job.values,
+    folder: job.store?.folder ?? null,
+    steps: settings.steps,
+    ...(job.store?.resumeFrom ? { resumedFrom: setup.state.step } : {}),
+  };
+}
+
+function warn(setup: TrainSetup, emit: (event: EventBody) => void): void {
+  for (const [rule, count] of Object.entries(setup.data.dropped)) {
+    emit({ event: 'warning', code: 'VF_DROPPED', message: `${count} questions dropped: ${rule}` });
+  }
+}
+
+/** Under a tenth of the groups with a non-zero advantage: say so at once. */
+function warnWithoutSignal(
+  advantage: Float32Array,
+  groups: readonly { traces: readonly unknown[] }[],
+  emit: (event: EventBody) => void,
+): void {
+  let start = 0;
+  let alive = 0;
+  for (const { traces } of groups) {
+    if (advantage.subarray(start, start + traces.length).some((value) => value !== 0)) alive++;
+    start += traces.length;
+  }
+  if (alive < groups.length / 10) {
+    emit({
+      event: 'warning',
+      code: 'VF_NO_SIGNAL',
+      message: `only ${alive} of ${groups.length} groups carry signal; look at \`vf train --probe 16\` with the same flags`,
+    });
+  }
+}
