@@ -1,7 +1,5 @@
 /** Ctrl-C in two stages: the first asks the job to finish its step and save, the second leaves now. */
 
-import { writeErr } from './output.js';
-
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143 } as const;
 export type StopSignal = keyof typeof EXIT_CODES;
 
@@ -21,8 +19,8 @@ export interface Interrupt {
 }
 
 export interface InterruptOptions {
-  /** Said on stderr at the first signal; null says nothing. */
-  notice: string | null;
+  /** Called at the first signal. */
+  onFirst: () => void;
   /** Ends the process; `process.exit` outside of tests. */
   exit?: (code: number) => void;
 }
@@ -40,7 +38,7 @@ export function listenForInterrupt(options: InterruptOptions): Interrupt {
       return;
     }
     requested = signal;
-    if (options.notice !== null) writeErr(`\n${options.notice}\n`);
+    options.onFirst();
     abort.abort();
   };
   const signals = Object.keys(EXIT_CODES) as StopSignal[];

@@ -11,6 +11,7 @@ import type { Call } from './command.js';
 import { failureExitCode, failureRecord, formatFailure, isDebug } from './failure.js';
 import { type Interrupt, listenForInterrupt } from './interrupt.js';
 import { keepRunningWithoutStdout, writeErr, writeOut } from './output.js';
+import { reportPath, writeReport } from './report-file.js';
 
 /** Commands that make a run folder. */
 export type JobName = Extract<CommandName, 'train' | 'ttrl' | 'sft' | 'eval'>;
@@ -77,7 +78,9 @@ interface Session {
 
 async function session(resolved: Resolved<JobName>, parts: Session): Promise<void> {
   const { json, plain } = resolved.settings;
-  const interrupt = listenForInterrupt({ notice: parts.notice });
+  const interrupt = listenForInterrupt({
+    onFirst: () => emit({ event: 'warning', code: 'VF_STOPPING', message: parts.notice }),
+  });
   const terminal = processTerminal();
   const kind = reporterKind({ json, plain }, terminal, process.env);
   const reporter = await openReporter(kind, terminal, () => interrupt.stop('SIGINT'));
@@ -87,12 +90,14 @@ async function session(resolved: Resolved<JobName>, parts: Session): Promise<voi
   });
   const sinks = parts.store === null ? [] : [runLog(parts.store)];
   const emit = emitter(parts.run, [...sinks, reporter.event]);
+  const began = performance.now();
   try {
-    const summary = await parts.work(emit, interrupt);
+    const work = await parts.work(emit, interrupt);
     const exitCode = interrupt.exitCode ?? 0;
-    const resumed = exitCode === 0 || parts.stopped === null ? {} : { resume: parts.stopped };
-    emit({ event: 'end', exitCode, summary: { ...summary, ...resumed } });
+    emit({ event: 'end', exitCode, summary: { ...common(parts, began, exitCode), ...work } });
     process.exitCode = exitCode;
+    // An action that brings a report of its own has written it.
+    if (parts.store !== null && !('report' in work)) writeReport(parts.store.folder);
     await reporter.close();
   } catch (error) {
     await fail(error, reporter, emit, json);
@@ -100,6 +105,14 @@ async function session(resolved: Resolved<JobName>, parts: Session): Promise<voi
     interrupt.dispose();
     parts.store?.close();
   }
+}
+
+function common(parts: Session, began: number, exitCode: number): Record<string, unknown> {
+  return {
+    seconds: (performance.now() - began) / 1000,
+    ...(parts.store === null ? {} : { report: reportPath(parts.store.folder) }),
+    ...(exitCode === 0 || parts.stopped === null ? {} : { resume: parts.stopped }),
+  };
 }
 
 async function fail(error: unknown, reporter: Reporter, emit: Emit, json: boolean): Promise<void> {

@@ -46,7 +46,8 @@ export function endLines(state: UiState): string[] {
   const warnings = Object.values(state.warnings).filter(({ times }) => times > 1);
   for (const { message, times } of warnings)
     lines.push(`warning (${count(times)} times): ${oneLine(message)}`);
-  const { report, next, resume } = end.summary;
+  const { report, next, resume, advice } = end.summary;
+  if (Array.isArray(advice)) lines.push(...advice.map((line) => oneLine(String(line))));
   if (typeof resume === 'string') {
     const saved =
       checkpoint === null ? 'stopped' : `saved at step ${count(checkpoint.step)}: ${checkpoint.path}`;

@@ -1,19 +1,17 @@
 /** `vf runs list | show | compare | report`: looks at run folders. */
 
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import type { OptionTable } from '../../config/option.js';
 import { pick } from '../../config/option.js';
 import { OUTPUT_OPTIONS } from '../../config/options/run.js';
 import { resolveTable } from '../../config/resolve.js';
 import { VfError } from '../../errors.js';
-import { listRuns, RUN_FILES, RUNS_ROOT } from '../../run/folder.js';
+import { listRuns, RUNS_ROOT } from '../../run/folder.js';
 import { compact, count, measured } from '../../ui/format.js';
 import { taskScores } from '../../ui/ink/state.js';
-import { renderReport } from '../../ui/report.js';
 import type { Call, CliCommand } from '../command.js';
 import { writeErr, writeOut } from '../output.js';
-import { findRun, lastSamples, type MetricRow, type RunRecord, readRun } from '../run-record.js';
+import { writeReport } from '../report-file.js';
+import { findRun, type MetricRow, type RunRecord, readRun } from '../run-record.js';
 import { table } from '../table.js';
 
 const JSON_ONLY = pick(OUTPUT_OPTIONS, 'json');
@@ -40,13 +38,6 @@ const SHOWN_METRICS = [
   'grad/norm',
   'tokens_per_s',
 ] as const;
-
-/** Writes report.html of the run in `folder` and returns its path. */
-export function writeReport(folder: string): string {
-  const file = path.join(folder, RUN_FILES.report);
-  writeFileSync(file, renderReport({ ...readRun(folder), samples: lastSamples(folder, 8) }));
-  return file;
-}
 
 function print(lines: readonly string[]): void {
   writeOut(lines.map((line) => `${line}\n`).join(''));
