@@ -12,7 +12,7 @@ export interface Savable {
 }
 
 /** Files of a model folder that are not weights: copied byte for byte. */
-const COMPANIONS =
+export const COMPANIONS =
   /^(generation_config\.json|tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\.json|merges\.txt|chat_template\..*|vf\.json|LICENSE.*)$/;
 
 /**
