@@ -1,6 +1,7 @@
 /** The bundled question files, as the recipes make them. */
 
 import { biasedSets } from './biased-sets.js';
+import { bundledPuzzles } from './knights-rows.js';
 import { questionLines, questionSets } from './question-sets.js';
 
 /** Path below `assets/` → text. The same bytes on every machine; a test compares the committed files with these. */
@@ -13,5 +14,12 @@ export function questionFiles(): Record<string, string> {
     'questions/test.jsonl': questionLines(sets.test),
     'questions/t3rl.jsonl': questionLines(unlabeled),
     'questions/t3rl-heldout.jsonl': questionLines(heldOut),
+    'questions/knights.jsonl': questionLines(
+      bundledPuzzles().map(({ question, answer, people }) => ({
+        question,
+        answer,
+        category: `${people} people`,
+      })),
+    ),
   };
 }

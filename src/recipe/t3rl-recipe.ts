@@ -1,5 +1,6 @@
 /** Recipes of the bundled test-time model and of three bad verifiers that are measured beside it. */
 
+import type { KnightsQuestion } from '../data/knights.js';
 import {
   copyRow,
   drillRow,
@@ -13,6 +14,7 @@ import {
 import { biasedSets } from './biased-sets.js';
 import { plainTexts, trainBpe, type Vocabulary } from './bpe.js';
 import { type Draw, draw, STREAM } from './draw.js';
+import { puzzleRow, warmUpPuzzles } from './knights-rows.js';
 import type { Phase, Recipe, Shape } from './recipe.js';
 import type { Row } from './verifree-traces.js';
 
@@ -27,13 +29,13 @@ const SHAPE: Shape = {
   maxPositions: 512,
 };
 
-const ROWS = 110_016;
+const ROWS = 134_400;
 const BATCH = 48;
-/** Shares of the warm-up: drills, then answers; the rest are programs. */
-const DRILLS = 0.35;
-const ANSWERS = 0.42;
+const PUZZLES = 10_000;
+/** Shares of the warm-up: drills, answers, programs; the rest are puzzles. */
+const SHARES = { drills: 0.28, answers: 0.34, programs: 0.18 } as const;
 
-/** The bundled model: policy and verifier in one. */
+/** The bundled model: policy and verifier in one, and a beginner at puzzles. */
 export const tinyT3rlRecipe: Recipe = {
   name: 'tiny-t3rl',
   from: null,
@@ -41,16 +43,16 @@ export const tinyT3rlRecipe: Recipe = {
   initialization: { embeddingStd: 0.1, outputScale: 0.1 },
   vf: { template: 'tiny', verifier: VERIFIER_TEXTS },
   vocabulary,
-  phases: (seed) => [phase('warm-up', rowsOf(seed, STREAM.skills, ROWS, mixedRow), 3e-3)],
+  phases: (seed) => [phase('warm-up', rowsOf(seed, STREAM.skills, ROWS, mixedRow(PUZZLES, seed)), 3e-3)],
 };
 
 /** A verifier that was taught the same wrong rules as the policy. */
-export const wrongRuleVerifier: Recipe = badVerifier('verifier-wrong-rule', 9600, (draws, held) =>
+export const wrongRuleVerifier: Recipe = badVerifier('verifier-wrong-rule', (draws, held) =>
   verifierRow(draws, freeProblem(draws, held), biasedPrograms),
 );
 
 /** A verifier that prints the trace's own answer. */
-export const copyingVerifier: Recipe = badVerifier('verifier-copying', 9600, (draws, held) =>
+export const copyingVerifier: Recipe = badVerifier('verifier-copying', (draws, held) =>
   copyRow(draws, freeProblem(draws, held)),
 );
 
@@ -58,26 +60,31 @@ export const copyingVerifier: Recipe = badVerifier('verifier-copying', 9600, (dr
 export const underTrainedVerifier: Recipe = {
   ...tinyT3rlRecipe,
   name: 'verifier-under-trained',
-  phases: (seed) => [phase('warm-up', rowsOf(seed, STREAM.skills, 4800, mixedRow), 3e-3)],
+  phases: (seed) => [phase('warm-up', rowsOf(seed, STREAM.skills, 4800, mixedRow(500, seed)), 3e-3)],
 };
 
 const biasedPrograms: ProgramShares = () => [0.12, 0.75];
 
 type RowMaker = (draws: Draw, held: ReadonlySet<string>) => Row;
 
-function mixedRow(draws: Draw, held: ReadonlySet<string>): Row {
-  const place = draws.unit();
-  if (place < DRILLS) return drillRow(draws, held);
-  const problem = freeProblem(draws, held);
-  return place < DRILLS + ANSWERS ? policyRow(draws, problem) : verifierRow(draws, problem, usualShares);
+function mixedRow(puzzles: number, seed: number): RowMaker {
+  const puzzle: KnightsQuestion[] = warmUpPuzzles(seed, puzzles);
+  return (draws, held) => {
+    const place = draws.unit();
+    if (place < SHARES.drills) return drillRow(draws, held);
+    if (place < SHARES.drills + SHARES.answers) return policyRow(draws, freeProblem(draws, held));
+    if (place < SHARES.drills + SHARES.answers + SHARES.programs)
+      return verifierRow(draws, freeProblem(draws, held), usualShares);
+    return puzzleRow(draws, draws.pick(puzzle));
+  };
 }
 
-function badVerifier(name: string, count: number, make: RowMaker): Recipe {
+function badVerifier(name: string, make: RowMaker): Recipe {
   return {
     ...tinyT3rlRecipe,
     name,
     from: tinyT3rlRecipe.name,
-    phases: (seed) => [phase(name, rowsOf(seed, STREAM.verifier, count, make), 1e-3)],
+    phases: (seed) => [phase(name, rowsOf(seed, STREAM.verifier, 9600, make), 1e-3)],
   };
 }
 
@@ -102,6 +109,6 @@ function phase(name: string, rows: Row[], lr: number): Phase {
 }
 
 function vocabulary(): Vocabulary {
-  const rows = rowsOf(0, STREAM.tokenizer, 8000, mixedRow);
-  return trainBpe(plainTexts(rows), { size: 448, minCount: 40 });
+  const rows = rowsOf(0, STREAM.tokenizer, 8000, mixedRow(1000, 0));
+  return trainBpe(plainTexts(rows), { size: 512, minCount: 40 });
 }

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { solutionText } from '../../src/data/knights-text.js';
 import { sharesOf } from '../../src/recipe/biased-kinds.js';
 import { biasedSets } from '../../src/recipe/biased-sets.js';
 import { draw } from '../../src/recipe/draw.js';
+import { believed, bundledPuzzles } from '../../src/recipe/knights-rows.js';
 import { makeProblem } from '../../src/recipe/question-kinds.js';
 import { questionSets } from '../../src/recipe/question-sets.js';
 import { recipeByName } from '../../src/recipe/recipes.js';
@@ -60,17 +62,21 @@ test('a trace of every style but the empty one concludes what it says', () => {
   }
 });
 
-test('tiny-t3rl: rows are drills, answers and programs, none on a bundled question', () => {
+test('tiny-t3rl: rows are drills, answers, programs and puzzles, none on a bundled question', () => {
   const [phase] = recipeByName('tiny-t3rl').phases(0);
-  const rows = phase!.rows;
+  const rows = phase!.rows.slice(0, 12000);
   const { held } = biasedSets();
   const drills = rows.filter((row) => questionOf(row) === 'Sums');
   const programs = rows.filter((row) => row.completion.startsWith('```\n'));
-  const answers = rows.filter((row) => row.completion.includes('\\boxed'));
-  assert.equal(drills.length + programs.length + answers.length, rows.length);
-  near(drills.length / rows.length, 0.35);
-  near(answers.length / rows.length, 0.42);
+  const puzzles = rows.filter((row) => row.prompt.includes('Who is what?'));
+  const answers = rows.filter((row) => row.completion.includes('\\boxed') && !puzzles.includes(row));
+  assert.equal(drills.length + programs.length + answers.length + puzzles.length, rows.length);
+  near(drills.length / rows.length, 0.28);
+  near(answers.length / rows.length, 0.34);
+  near(puzzles.length / rows.length, 0.2);
   for (const row of answers) assert.ok(!held.has(questionOf(row)), row.prompt);
+  const bundled = new Set(bundledPuzzles().map(({ question }) => question));
+  for (const row of puzzles) assert.ok(!bundled.has(questionOf(row)), row.prompt);
   for (const row of programs) assert.ok(!held.has(questionOf(row).split(' Trace:')[0]!), row.prompt);
 });
 
@@ -91,6 +97,15 @@ test('bad verifiers: one copies the trace, one follows the wrong rule', () => {
   const rows = recipeByName('verifier-wrong-rule').phases(0)[0]!.rows;
   const durations = rows.filter((row) => / h \d+ min in min\?/.test(row.prompt));
   assert.ok(share(durations, /print\(h\*100\+/) > 0.7);
+});
+
+test('puzzles: taking accusations at their word is right for under 40 % of them', () => {
+  const puzzles = bundledPuzzles();
+  const right = puzzles.filter(
+    ({ puzzle, answer }) => solutionText(puzzle.names, believed(puzzle)) === answer,
+  );
+  assert.equal(puzzles.length, 40);
+  assert.ok(right.length <= 16, String(right.length));
 });
 
 test('an unknown recipe is refused with the nearest name', () => {
