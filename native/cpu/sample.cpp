@@ -43,37 +43,46 @@ double largest_of(const std::vector<ChunkSum>& chunks) {
 
 double chunk_weight(const ChunkSum& c, double largest) { return c.sum == 0 ? 0 : c.sum * exp_double(c.largest - largest); }
 
-// Inverse CDF over ids in order: the chunk by the sums at hand, then the token within it. -1 where the row has no
-// token of positive probability (NaNs).
+// The first index at which the running sum of weight(i), i < count, passes `share` of the total, or the first at which
+// it reaches the total: so rounding can't push a draw into a tail too small to move the sum. -1 where the total is 0
+// or a NaN. `below` becomes the sum before the index.
+template <class Weight>
+int64_t pick(int64_t count, double share, double total, const Weight& weight, double& below) {
+  below = 0;
+  const double target = share * total;
+  for (int64_t i = 0; i < count; i++) {
+    const double w = weight(i);
+    if (!(w > 0)) continue;
+    const double sum = below + w;
+    if (sum > target || sum == total) return i;
+    below = sum;
+  }
+  return -1;
+}
+
+template <class Weight>
+double total_of(int64_t count, const Weight& weight) {
+  double total = 0;
+  for (int64_t i = 0; i < count; i++) total += weight(i);
+  return total;
+}
+
+// Inverse CDF over ids in order: the chunk by the sums at hand, then the token within it.
 int64_t draw_whole(const RowKernels& k, const Row& row, const Workspace& work) {
   const double largest = largest_of(work.chunks);
-  double total = 0;
-  for (const ChunkSum& c : work.chunks) total += chunk_weight(c, largest);
-  const double target = row.uniform * total;
-  double below = 0;
-  int64_t chosen = -1;
-  for (size_t i = 0; i < work.chunks.size(); i++) {
-    const double weight = chunk_weight(work.chunks[i], largest);
-    if (!(weight > 0)) continue;
-    chosen = static_cast<int64_t>(i);  // the last one with weight, when rounding leaves the target beyond the end
-    if (below + weight > target) break;
-    below += weight;
-  }
-  if (chosen < 0) return -1;
-  const int64_t begin = chosen * vocab_chunk, count = std::min<int64_t>(vocab_chunk, row.vocab - begin);
-  const ChunkSum chunk = work.chunks[chosen];
+  const auto chunk_at = [&](int64_t i) { return chunk_weight(work.chunks[i], largest); };
+  const int64_t chunks = static_cast<int64_t>(work.chunks.size());
+  const double total = total_of(chunks, chunk_at);
+  double below;
+  const int64_t chunk = pick(chunks, row.uniform, total, chunk_at, below);
+  if (chunk < 0) return -1;
+  const int64_t begin = chunk * vocab_chunk, count = std::min<int64_t>(vocab_chunk, row.vocab - begin);
   float weights[vocab_chunk];
-  k.exp_weights(row.logits + begin, count, row.scale, chunk.largest, weights);
-  const double factor = exp_double(chunk.largest - largest);
-  int64_t id = -1;
-  for (int64_t v = 0; v < count; v++) {
-    const double weight = weights[v] * factor;
-    if (!(weight > 0)) continue;
-    id = begin + v;
-    below += weight;
-    if (below > target) break;
-  }
-  return id;
+  k.exp_weights(row.logits + begin, count, row.scale, work.chunks[chunk].largest, weights);
+  const auto token_at = [&](int64_t v) { return static_cast<double>(weights[v]); };
+  const double share = std::min(1.0, (row.uniform * total - below) / chunk_at(chunk));
+  const int64_t token = pick(count, share, total_of(count, token_at), token_at, below);
+  return token < 0 ? -1 : begin + token;
 }
 
 // Cut to the top_k largest, then to the fewest of these whose share reaches top_p, then inverse CDF in order of size.
@@ -107,16 +116,10 @@ int64_t draw_cut(const Row& row, int32_t top_k, float top_p, Workspace& work) {
     kept += work.weights.back();
     if (kept >= share) break;
   }
-  const double target = row.uniform * kept;
-  double below = 0;
-  int64_t id = -1;
-  for (size_t i = 0; i < work.weights.size(); i++) {
-    if (!(work.weights[i] > 0)) continue;
-    id = all[all.size() - 1 - i].id;
-    below += work.weights[i];
-    if (below > target) break;
-  }
-  return id;
+  double below;
+  const int64_t chosen = pick(static_cast<int64_t>(work.weights.size()), row.uniform, kept,
+                              [&](int64_t i) { return work.weights[i]; }, below);
+  return chosen < 0 ? -1 : all[all.size() - 1 - chosen].id;
 }
 
 }  // namespace
