@@ -1,40 +1,59 @@
 /** Decides whether two answers mean the same: one canonical key for votes and rewards, and a judge for evaluation. */
+import { boxes } from './box.js';
+import { type Meaning, meaningOf } from './equal/meaning.js';
+import { same } from './equal/same.js';
 
 /** How `equal` judges. */
 export interface EqualOptions {
-  /** Accept an interval for a relation and a relation for an interval alike (default: only gold relation, predicted interval). */
+  /** Also accept an inequality for an interval that names no unknown (`0<x<1` for `(0,1)`); default false. */
   symmetric?: boolean;
 }
 
-/** The key of an answer's meaning; two answers are equivalent when their keys are equal. Null: absent or unreadable. */
+/**
+ * The key of an answer's meaning: two answers are equivalent when their keys are equal. The name of a single
+ * assignment and units after a number are dropped. Integers are exact; other numbers are rounded to 6 decimals
+ * (7 digits below 1e-3). Null: absent, undefined (`1/0`) or unreadable.
+ */
 export function canonical(answer: string): string | null {
-  const text = answer
-    .normalize('NFKC')
-    .replace(/\\(left|right|displaystyle|,|!|;| )/g, '')
-    .replace(/\\[dtc]frac/g, '\\frac')
-    .replace(/\\text\w*\{([^{}]*)\}/g, '$1')
-    .replace(/^\s*[\\$]*|[\s$.]*$/g, '')
-    .trim();
-  if (text === '') return null;
-  const plain = text
-    .replace(/(\d),(?=\d{3}\b)/g, '$1')
-    .replace(/\s*(\\?%|[a-z]{2,})$/, (u) => (u.includes('%') ? u : ''));
-  const fraction = /^(-?)\\frac\{?(-?\d+)\}?\{?(\d+)\}?$/.exec(text) ?? /^(-?)(\d+)\/(\d+)$/.exec(text);
-  if (fraction) {
-    const value = Number(fraction[2]) / Number(fraction[3]);
-    return Number.isFinite(value) ? shown(fraction[1] === '-' ? -value : value) : null;
-  }
-  if (/^[+-]?\d+$/.test(plain)) return BigInt(plain.replace('+', '')).toString();
-  if (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain)) return shown(Number(plain));
-  return `text:${text.replace(/\s+/g, ' ')}`;
+  return meaningOf(stated(answer)).key;
 }
 
-function shown(value: number): string {
-  return String(Number(value.toFixed(6)) + 0);
+/**
+ * Whether a prediction means the same as the gold answer; false when either is absent or unreadable. Directional:
+ * a predicted interval answers a gold inequality, but a predicted inequality does not answer a gold interval.
+ * Two assignments keep their names. Never throws; model text is never evaluated as code.
+ */
+export function equal(gold: string, prediction: string, options: EqualOptions = {}): boolean {
+  const [goldText, predictionText] = [stated(gold), stated(prediction)];
+  const g = meaningOf(goldText);
+  if (g.key === null) return false;
+  const p = meaningOf(predictionText);
+  if (p.key === null) return false;
+  if (judged(g, p, options)) return true;
+  if (!letterUnit.test(goldText) && !letterUnit.test(predictionText)) return false;
+  return judged(meaningOf(goldText, false), meaningOf(predictionText, false), options);
 }
 
-/** Whether a prediction means the same as the gold answer; false when either is absent or unreadable. */
-export function equal(gold: string, prediction: string, _options: EqualOptions = {}): boolean {
-  const key = canonical(gold);
-  return key !== null && key === canonical(prediction);
+/** A letter after a number and a space is a unit or a factor; both readings are tried. */
+const letterUnit = /\d [A-Za-z]\s*(?:$|[\^/])/;
+
+function judged(g: Meaning, p: Meaning, options: EqualOptions): boolean {
+  if (g.key === null || p.key === null) return false;
+  if (g.name !== null && p.name !== null && g.name !== p.name) return sameEquation(g, p);
+  if (!options.symmetric && p.form === 'relation' && p.name !== null && g.form === 'value' && g.name === null)
+    return false;
+  return g.key === p.key || sameEquation(g, p) || same(g, p);
+}
+
+/** Two equations that are the same up to a constant factor; at least one is no assignment to another name. */
+function sameEquation(g: Meaning, p: Meaning): boolean {
+  if (g.equation === null || p.equation === null) return false;
+  const key = g.equation();
+  return key !== null && key === p.equation();
+}
+
+/** What the last box of a reply holds (boxes joined by commas, and, or together), or the reply itself when it has none. */
+function stated(answer: string): string {
+  if (!answer.includes('\\boxed') && !answer.includes('\\fbox')) return answer;
+  return boxes(answer);
 }
