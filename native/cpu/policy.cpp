@@ -94,7 +94,7 @@ bool fill_missing_logs(TraceReward* rewards, int32_t count) {
     if (rewards[i].value != -infinity && !(rewards[i].value >= lowest)) lowest = rewards[i].value;
   if (lowest == infinity) return false;
   for (int32_t i = 0; i < count; i++)
-    if (rewards[i].value == -infinity) rewards[i].value = rewards[i].log_value = lowest;
+    if (rewards[i].value == -infinity) rewards[i].value = lowest;
   return true;
 }
 

@@ -204,7 +204,7 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
     if (!r_.old_logprobs.empty()) old.push_back(r_.old_logprobs[s.index]);
     if (!r_.ref_logprobs.empty()) {
       ref.push_back(r_.ref_logprobs[s.index]);
-      kl.push_back(static_cast<float>(r_.kl_coefficient * scale));
+      kl.push_back(static_cast<float>(r_.kl_coefficient * scale / r_.length_divisor));
     }
   }
   const int32_t* index = index_.upload(rows);

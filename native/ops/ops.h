@@ -279,8 +279,9 @@ enum class AnswerWeight : int32_t { exact = 0, one = 1, advantage = 2, none = 3 
 //   probability       R = (sum_c exp(sum_t lp))^k            exact answer weight: d R / d lp = k R^(k-1) p_c
 //   mean_probability  R = (mean_t exp(lp_t))^k (best continuation)    exact: k R^(k-1) p_t / n
 //   log_probability   R = logsumexp_c(sum_t lp)               exact: p_c / sum p
-// A trace without continuation has log R = -inf, R = 0; under log_probability it takes the group's lowest finite
-// log R, and a group that has none is skipped.
+// A trace without continuation has log R = -inf, R = 0; under log_probability its R is the group's lowest finite
+// log R, and a group that has none is skipped. Given rewards that are NaN are missing: outside the baseline, weight 0;
+// their exact answer weight is the reward itself (nothing where only advantages are given).
 //   rloo   A_i = R_i - (sum_{j != i} R_j) / (G - 1)           (VeriFree eq. 7)
 //   mean   A_i = R_i - mean(R)
 //   none   A_i = R_i

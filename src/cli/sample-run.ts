@@ -34,11 +34,13 @@ export async function runSample(settings: CommandSettings<'sample'>): Promise<vo
   const [{ promptIds, patches }] = (await prompter(tokenizer, template)([question])) as [
     { promptIds: Int32Array; patches: Int32Array[] },
   ];
+  const longest = Math.max(0, ...patches.map((patch) => patch.length));
+  const room = model.folder.spec.maxPositions - promptIds.length - longest;
   const decode = (ids: Int32Array) => tokenizer.decode(ids, { special: true });
   const rollout: RolloutSettings = {
     seed: BigInt(settings.seed),
     purpose: PURPOSE.evaluation,
-    maxTokens: settings.maxTokens,
+    maxTokens: Math.max(1, Math.min(settings.maxTokens, room)),
     temperature: settings.temperature,
     topP: settings.topP,
     topK: settings.topK,

@@ -58,7 +58,7 @@ export interface LoadArgs {
   threads: number;
   /** '' takes the best the CPU has; 'avx512', 'avx2' and 'base' are for tests. */
   isa: string;
-  /** Raw bytes of every token id, concatenated; id i is bytes[offsets[i], offsets[i + 1]). Empty for special tokens. */
+  /** Raw bytes of every token id, concatenated; id i is bytes[offsets[i], offsets[i + 1]); a special token has its text. */
   tokenBytes: Uint8Array;
   tokenOffsets: Int32Array;
   /** Ids at or above this (padding rows of the embedding) are outside every softmax. */
@@ -213,7 +213,7 @@ export interface StepArgs {
   rewardExponent: number;
   advantage: AdvantageKind;
   answerWeight: AnswerWeightKind;
-  /** Divisor of every trace's terms (Dr. GRPO's constant); 1: none. */
+  /** Divisor of every trace's terms, KL included (Dr. GRPO's constant); 1: none. */
   lengthDivisor: number;
   /** Mean over the traces, or over the span tokens, of a mini-batch. */
   normalize: 'traces' | 'tokens';
@@ -240,7 +240,7 @@ export interface StepArgs {
 }
 
 export interface StepResult {
-  /** [traces]; -Infinity without border. Empty for supervised steps. */
+  /** [traces]; -Infinity without border, whatever stands in for it in the reward. Empty for supervised steps. */
   logReward: Float32Array;
   reward: Float32Array;
   advantage: Float32Array;

@@ -53,10 +53,12 @@ export function decoding(
   return { decode, textStream };
 }
 
-/** The engine's table of token bytes for an embedding of `rows` rows; fewer rows than ids is an error. */
+/**
+ * The engine's table of token bytes for an embedding of `rows` rows; fewer rows than ids is an error. A special token has
+ * its text, so that one in the middle of a border breaks it.
+ */
 export function engineTable(
   table: readonly (Uint8Array | undefined)[],
-  special: ReadonlySet<number>,
   rows: number,
   file: string,
 ): { tokenBytes: Uint8Array; tokenOffsets: Int32Array; usableVocab: number } {
@@ -67,9 +69,7 @@ export function engineTable(
       { file, hint: 'config.json and tokenizer.json must come from the same model' },
     );
   }
-  const pieces = table.map((bytes, id) =>
-    bytes === undefined || special.has(id) ? new Uint8Array(0) : bytes,
-  );
+  const pieces = table.map((bytes) => bytes ?? new Uint8Array(0));
   const tokenOffsets = new Int32Array(rows + 1);
   for (let id = 0; id < rows; id++)
     tokenOffsets[id + 1] = (tokenOffsets[id] as number) + (pieces[id]?.length ?? 0);

@@ -45,7 +45,7 @@ export interface Tokenizer {
   bytesOf(id: number): Uint8Array | undefined;
   /** The id of an added token's exact text. */
   addedId(content: string): number | undefined;
-  /** The engine's table for an embedding of `rows` rows; special tokens and padding rows have no bytes. */
+  /** The engine's table for an embedding of `rows` rows; padding rows have no bytes. */
   vocabulary(rows: number): { tokenBytes: Uint8Array; tokenOffsets: Int32Array; usableVocab: number };
 }
 
@@ -95,7 +95,7 @@ export function parseTokenizer(text: string, config: TokenizerConfig, file: stri
     ...encoding({ library, added, specialIds, prefix, bosId, file }),
     bytesOf: (id) => table[id],
     addedId: (content) => idOf.get(content),
-    vocabulary: (rows) => engineTable(table, specialIds, rows, file),
+    vocabulary: (rows) => engineTable(table, rows, file),
   };
 }
 
