@@ -91,18 +91,23 @@ int64_t draw_cut(const Row& row, int32_t top_k, float top_p, Workspace& work) {
   const auto weight_of = [&](const Candidate& c) {
     return exp_double(static_cast<double>(c.logit * row.scale) - largest);
   };
+  double total = 0;
+  for (const ChunkSum& c : work.chunks) total += chunk_weight(c, largest);
+  // Tokens whose share is under (1 - top_p) / vocab add up to less than 1 - top_p: none of them is ever kept, unless
+  // top_k renormalizes. Half of it leaves room for rounding.
+  double least = -__builtin_inf();
+  if (top_k <= 0 && top_p < 1) least = largest + log_double(0.5 * (1.0 - top_p) * total / static_cast<double>(row.vocab));
   std::vector<Candidate>& all = work.candidates;
   all.clear();
   for (int64_t v = 0; v < row.vocab; v++)
-    if (row.logits[v] > -__builtin_inff()) all.push_back({row.logits[v], static_cast<int32_t>(v)});
-  double total = 0;
+    if (row.logits[v] > -__builtin_inff() && row.logits[v] * row.scale >= least)
+      all.push_back({row.logits[v], static_cast<int32_t>(v)});
   if (top_k > 0 && static_cast<size_t>(top_k) < all.size()) {
     std::nth_element(all.begin(), all.begin() + top_k, all.end(), before);
     all.resize(top_k);
     std::sort(all.begin(), all.end(), before);
+    total = 0;
     for (const Candidate& c : all) total += weight_of(c);
-  } else {
-    for (const ChunkSum& c : work.chunks) total += chunk_weight(c, largest);
   }
   const double share = top_p < 1 ? top_p * total : __builtin_inf();
   std::make_heap(all.begin(), all.end(), after);

@@ -64,6 +64,15 @@ void test_inverse_cdf(std::vector<Backend>& backends) {
     if (!b.fused) continue;
     const Draw same = draw(*b.ops, logits, rows, uniform, 0.8f);
     check(same.ids == all.ids && std::memcmp(same.logprob.data(), all.logprob.data(), rows * 4) == 0, b.name + " draws other bits");
+    for (int64_t r = 0; r < rows; r++) {
+      // top_p as a plain sort has it: the drawn token is among the kept ones
+      const Draw p90 = draw(*b.ops, logits, rows, uniform, 0.8f, 0.9f);
+      std::vector<double> p = softmax(logits.data() + r * vocab, vocab, 0.8f);
+      double above = 0;
+      for (const double x : p) above += x > p[p90.ids[r]] ? x : 0;
+      check(above < 0.9 + 1e-6, "top_p keeps the largest that reach 0.9");
+      if (r == 8) break;
+    }
     const Draw cut = draw(*b.ops, logits, rows, uniform, 0.8f, 0.9f, 50), first = draw(*backends[0].ops, logits, rows, uniform, 0.8f, 0.9f, 50);
     check(cut.ids == first.ids && std::memcmp(cut.logprob.data(), first.logprob.data(), rows * 4) == 0, b.name + " draws other bits under cuts");
     for (int64_t r = 0; r < rows; r += 9) {
