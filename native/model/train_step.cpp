@@ -217,7 +217,8 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
   loss.x = normed;
   loss.head = weights_.weights().head;
   loss.targets = targets_.upload(ids);
-  loss.inv_temperature = static_cast<float>(1 / r_.temperature);
+  // in float, as the sampler divides: 1 / 0.7 in double rounds to another float
+  loss.inv_temperature = 1 / static_cast<float>(r_.temperature);
   loss.weight = weight_.upload(weight);
   loss.old_logprob = old.empty() ? nullptr : old_.upload(old);
   loss.on_policy = on_policy_;
