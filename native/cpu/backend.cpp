@@ -103,7 +103,8 @@ class CpuOps final : public Ops {
 void* allocate_aligned(size_t bytes) {
   const size_t whole = alignment + (bytes + alignment - 1) / alignment * alignment;
   void* block = whole < bytes ? nullptr : std::aligned_alloc(alignment, whole);
-  require(block != nullptr, "VF_OUT_OF_MEMORY", "Expected " + std::to_string(bytes) + " bytes but the system has none left");
+  require(block != nullptr, "VF_OUT_OF_MEMORY",
+          "Expected " + std::to_string(bytes) + " bytes but the system has none left");
   std::memcpy(block, &bytes, sizeof bytes);
   return static_cast<char*>(block) + alignment;
 }

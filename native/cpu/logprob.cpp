@@ -56,8 +56,9 @@ double token_loss(const LogprobLossArgs& a, int64_t i, TokenStats& stats) {
   if (ratio < stats.ratio_min || ratio != ratio) stats.ratio_min = ratio;
 
   double clipped_ratio = ratio;
-  if (a.clip_low >= 0 && ratio < 1 - static_cast<double>(a.clip_low)) clipped_ratio = 1 - static_cast<double>(a.clip_low);
-  if (a.clip_high >= 0 && ratio > 1 + static_cast<double>(a.clip_high)) clipped_ratio = 1 + static_cast<double>(a.clip_high);
+  const double low = 1.0 - a.clip_low, high = 1.0 + a.clip_high;
+  if (a.clip_low >= 0 && ratio < low) clipped_ratio = low;
+  if (a.clip_high >= 0 && ratio > high) clipped_ratio = high;
   double surrogate = ratio * w, slope = ratio * w;
   bool clipped = false;
   if (clipped_ratio * w < surrogate) {
@@ -115,7 +116,8 @@ void cpu_logprob(CpuContext& context, const LogprobArgs& a) {
       if (!a.entropy) return;
       double entropy = 0;
       for (int64_t v = 0; v < a.vocab; v += vocab_chunk)
-        entropy += k.chunk_entropy(row + v, std::min<int64_t>(vocab_chunk, a.vocab - v), a.inv_temperature, logits.lse[i]);
+        entropy += k.chunk_entropy(row + v, std::min<int64_t>(vocab_chunk, a.vocab - v), a.inv_temperature,
+                                   logits.lse[i]);
       a.entropy[begin + i] = static_cast<float>(entropy);
     });
   }

@@ -41,7 +41,9 @@ double largest_of(const std::vector<ChunkSum>& chunks) {
   return largest;
 }
 
-double chunk_weight(const ChunkSum& c, double largest) { return c.sum == 0 ? 0 : c.sum * exp_double(c.largest - largest); }
+double chunk_weight(const ChunkSum& c, double largest) {
+  return c.sum == 0 ? 0 : c.sum * exp_double(c.largest - largest);
+}
 
 // The first index at which the running sum of weight(i), i < count, passes `share` of the total, or the first at which
 // it reaches the total: so rounding can't push a draw into a tail too small to move the sum. -1 where the total is 0
@@ -96,7 +98,8 @@ int64_t draw_cut(const Row& row, int32_t top_k, float top_p, Workspace& work) {
   // Tokens whose share is under (1 - top_p) / vocab add up to less than 1 - top_p: none of them is ever kept, unless
   // top_k renormalizes. Half of it leaves room for rounding.
   double least = -__builtin_inf();
-  if (top_k <= 0 && top_p < 1) least = largest + log_double(0.5 * (1.0 - top_p) * total / static_cast<double>(row.vocab));
+  if (top_k <= 0 && top_p < 1)
+    least = largest + log_double(0.5 * (1.0 - top_p) * total / static_cast<double>(row.vocab));
   std::vector<Candidate>& all = work.candidates;
   all.clear();
   for (int64_t v = 0; v < row.vocab; v++)
