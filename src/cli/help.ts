@@ -20,7 +20,7 @@ export function mainHelp(version: string): string {
   }
   lines.push(
     '',
-    'vf train                                  # the bundled tiny model, minutes on a laptop',
+    'vf train                                  # the bundled tiny model, on a laptop',
     'vf train --model PATH --data YOUR.jsonl   # your own',
     'more: vf COMMAND --help, vf help formats, README.md',
   );

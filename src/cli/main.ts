@@ -51,7 +51,8 @@ function wantsJson(argv: readonly string[]): boolean {
 }
 
 function reportFailure(error: unknown, json: boolean, streams: boolean): void {
-  if (!json) return writeErr(formatFailure(error, isDebug()));
+  if (!json || isDebug()) writeErr(formatFailure(error, isDebug()));
+  if (!json) return;
   const failure = failureRecord(error);
   const end = {
     v: 1,
@@ -63,5 +64,4 @@ function reportFailure(error: unknown, json: boolean, streams: boolean): void {
     error: failure,
   };
   writeOut(`${JSON.stringify(streams ? end : { error: failure })}\n`);
-  if (isDebug()) writeErr(formatFailure(error, true));
 }

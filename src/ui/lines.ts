@@ -23,11 +23,11 @@ export function bannerLines(state: UiState): string[] {
 export function evalLines(state: UiState): string[] {
   const point = state.evals.at(-1);
   if (point === undefined) return [];
-  return taskScores(point.metrics).map(({ task, accuracy, error, noBorder }) => {
+  return taskScores(point.metrics).map(({ task, accuracy, error, unparsed }) => {
     const parts = [`${task} ${measured(accuracy, error)}`];
     const first = firstAccuracy(state, task);
     if (first !== null && first.step !== point.step) parts.push(gain(accuracy - first.accuracy));
-    if (noBorder !== undefined) parts.push(`no border ${percent(noBorder)}`);
+    if (unparsed !== undefined) parts.push(`no answer ${percent(unparsed)}`);
     const last = point.step > 0 && point.step === totalSteps(state);
     if (last && state.startedAt !== null) parts.push(duration((point.time - state.startedAt) / 1000));
     return pad(evalLabel(state, point.step), LABEL) + parts.join('   ');

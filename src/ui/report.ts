@@ -56,7 +56,7 @@ export function renderReport(run: ReportInput): string {
   ];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escape(run.name)}</title><style>${STYLE}</style></head>
+<title>${escapeHtml(run.name)}</title><style>${STYLE}</style></head>
 <body>${sections.join('\n')}</body></html>
 `;
 }
@@ -74,7 +74,7 @@ svg circle{fill:#2a7de1}svg line{stroke:#8886}svg text{font-size:10px;fill:curre
 `;
 
 /** Text for HTML, with control characters shown as marks. */
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return visible(text)
     .replace(/&/g, '&amp;')
     .replace(/</g, '&lt;')
@@ -91,17 +91,17 @@ function heading(run: ReportInput): string {
   const version = run.start === null ? '' : ` · vf ${run.start.version} · ${run.start.device}`;
   const time = typeof run.summary.seconds === 'number' ? ` · ${duration(run.summary.seconds)}` : '';
   const facts = `vf ${run.command} · ${run.status} · ${count(last)} steps${time} · begun ${run.created}${version}`;
-  const rows = (run.start?.banner ?? []).map(({ label, value }) => [label, escape(value)]);
-  return `<h1>${escape(run.name)}</h1><p>${escape(facts)}</p>${rows.length === 0 ? '' : htmlTable([], rows)}`;
+  const rows = (run.start?.banner ?? []).map(({ label, value }) => [label, escapeHtml(value)]);
+  return `<h1>${escapeHtml(run.name)}</h1><p>${escapeHtml(facts)}</p>${rows.length === 0 ? '' : htmlTable([], rows)}`;
 }
 
 function evaluations(run: ReportInput): string {
   const rows = run.evals.flatMap(({ step, metrics }) =>
-    taskScores(metrics).map(({ task, accuracy, error, noBorder, confidence }) => [
+    taskScores(metrics).map(({ task, accuracy, error, unparsed, confidence }) => [
       count(step),
-      escape(task),
+      escapeHtml(task),
       measured(accuracy, error),
-      percent(noBorder),
+      percent(unparsed),
       percent(confidence),
     ]),
   );
@@ -109,7 +109,7 @@ function evaluations(run: ReportInput): string {
   const tasks = [...new Set(run.evals.flatMap(({ metrics }) => taskScores(metrics).map(({ task }) => task)))];
   const curves = tasks.map((task) => curve(`accuracy, ${task}`, `eval/${task}/accuracy`, run.evals)).join('');
   const notes = tasks.map((task) => correlationNote(task, run.evals)).join('');
-  return htmlTable(['step', 'task', 'accuracy', 'no border', 'confidence'], rows) + curves + notes;
+  return htmlTable(['step', 'task', 'accuracy', 'no answer', 'confidence'], rows) + curves + notes;
 }
 
 /** ρ of the paper (§3.2): accuracy against mean confidence over the evaluations of the run. */
@@ -123,7 +123,7 @@ function correlationNote(task: string, evals: readonly Row[]): string {
   );
   if (rho === null) return '';
   const what = `correlation of accuracy with mean confidence over ${points.length} evaluations`;
-  return `<p>${escape(task)}: ρ = ${fixed(rho, 3)}, the ${what}</p>`;
+  return `<p>${escapeHtml(task)}: ρ = ${fixed(rho, 3)}, the ${what}</p>`;
 }
 
 /** Pearson's correlation; null under three points, or where either side does not vary. */
@@ -162,13 +162,13 @@ export function curve(title: string, metric: string, rows: readonly Row[]): stri
   const path = drawn.map(({ x, y }) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`).join(' ');
   const only = drawn.length === 1 ? `<circle cx="${px(x0)}" cy="${py(drawn[0]!.y)}" r="3"/>` : '';
   const base = height - bottom;
-  return `<figure><svg width="${width}" height="${height}" role="img" aria-label="${escape(title)}">
+  return `<figure><svg width="${width}" height="${height}" role="img" aria-label="${escapeHtml(title)}">
 <line x1="${left}" y1="${base}" x2="${width - right}" y2="${base}"/><polyline points="${path}"/>${only}
 <text x="${left - 4}" y="${top + 8}" text-anchor="end">${compact(high)}</text>
 <text x="${left - 4}" y="${base}" text-anchor="end">${compact(low)}</text>
 <text x="${left}" y="${height - 6}">${count(x0)}</text>
 <text x="${width - right}" y="${height - 6}" text-anchor="end">${count(x1)}</text>
-</svg><figcaption>${escape(title)}: ${compact(points[0]!.y)} → ${compact(points.at(-1)!.y)}</figcaption></figure>`;
+</svg><figcaption>${escapeHtml(title)}: ${compact(points[0]!.y)} → ${compact(points.at(-1)!.y)}</figcaption></figure>`;
 }
 
 function thinned(points: { x: number; y: number }[]): { x: number; y: number }[] {
@@ -184,9 +184,9 @@ function thinned(points: { x: number; y: number }[]): { x: number; y: number }[]
 
 function settings(run: ReportInput): string {
   const rows = Object.entries(run.settings).map(([name, value]) => [
-    escape(name),
-    escape(typeof value === 'string' ? value : JSON.stringify(value)),
-    escape(run.origins[name] ?? 'default'),
+    escapeHtml(name),
+    escapeHtml(typeof value === 'string' ? value : JSON.stringify(value)),
+    escapeHtml(run.origins[name] ?? 'default'),
   ]);
   return rows.length === 0 ? '' : htmlTable(['name', 'value', 'from'], rows);
 }
@@ -194,16 +194,16 @@ function settings(run: ReportInput): string {
 function sample({ step, question, reference, traces }: ReportInput['samples'][number]): string {
   const list = traces.map(({ text, finish, reward, advantage }) => {
     const facts = `R ${compact(reward)} · advantage ${compact(advantage)} · ${finish}`;
-    return `<p>${escape(facts)}</p><pre>${escape(text)}</pre>`;
+    return `<p>${escapeHtml(facts)}</p><pre>${escapeHtml(text)}</pre>`;
   });
-  return `<details><summary>step ${count(step)}: ${escape(question)} <b>${escape(reference)}</b></summary>${list.join('')}</details>`;
+  return `<details><summary>step ${count(step)}: ${escapeHtml(question)} <b>${escapeHtml(reference)}</b></summary>${list.join('')}</details>`;
 }
 
 function metricTable(row: Row | undefined): string {
   if (row === undefined) return '';
   const seconds = /^time\//;
   const rows = Object.entries(row.metrics).map(([name, value]) => [
-    escape(name),
+    escapeHtml(name),
     seconds.test(name) && value >= 60 ? clock(value) : compact(value),
   ]);
   return htmlTable(['metric', `step ${count(row.step)}`], rows);
@@ -212,7 +212,7 @@ function metricTable(row: Row | undefined): string {
 /** Cells are HTML already. */
 function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const th = head.length === 0 ? '' : `<tr>${head.map((title) => `<th>${title}</th>`).join('')}</tr>`;
-  const numeric = /^[-–∞\d]/;
+  const numeric = /^(-?[\d∞]|–$)/;
   const body = rows.map((row) => {
     const cells = row.map((cell) => `<td${numeric.test(cell) ? ' class="n"' : ''}>${cell}</td>`);
     return `<tr>${cells.join('')}</tr>`;

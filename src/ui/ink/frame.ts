@@ -28,8 +28,9 @@ const SAMPLE_LINES = 6;
 
 /** The frame for a terminal of this width; never wider than `columns - 1`. */
 export function frameLines(state: UiState, columns: number): FrameLine[] {
-  if (state.start === null || state.end !== null) return [];
   const room = Math.max(20, columns - 1);
+  if (state.end !== null) return [];
+  if (state.start === null) return [{ text: cut(progressLine(state) ?? 'starting', room), tone: 'dim' }];
   const lines = [
     progress(state, room),
     ...curves(state, room),

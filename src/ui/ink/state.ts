@@ -112,11 +112,12 @@ export interface TaskScore {
   accuracy: number;
   /** Standard error. */
   error: number | undefined;
-  noBorder: number | undefined;
+  /** Share of replies without an answer. */
+  unparsed: number | undefined;
   confidence: number | undefined;
 }
 
-/** The tasks of an evaluation: metrics named `eval/<task>/accuracy` with `accuracy_stderr`, `no_border`, `confidence`. */
+/** The tasks of an evaluation: metrics named `eval/<task>/accuracy` with `stderr`, `unparsed`, `confidence`. */
 export function taskScores(metrics: Metrics): TaskScore[] {
   return Object.keys(metrics).flatMap((name) => {
     const task = /^eval\/(.+)\/accuracy$/.exec(name)?.[1];
@@ -126,8 +127,8 @@ export function taskScores(metrics: Metrics): TaskScore[] {
       {
         task,
         accuracy: metrics[name]!,
-        error: of('accuracy_stderr'),
-        noBorder: of('no_border'),
+        error: of('stderr'),
+        unparsed: of('unparsed'),
         confidence: of('confidence'),
       },
     ];
