@@ -49,7 +49,7 @@ export function extractProgram(reply: string, options: ExtractOptions): string |
 
 /**
  * The verdict on a program's run: v = 1 if and only if it ended well and its last non-empty line means the same as the
- * trace's own answer. Only stdout counts, and only at exit code 0.
+ * trace's own answer. Only stdout counts, and only at exit code 0. How near a printed float must come is the key's matter.
  * @param key canonical key of the trace's answer
  */
 export function judge(run: FinishedRun, key: string, canonical: Canonical, rule: HardcodedRule): Verdict {
@@ -59,39 +59,5 @@ export function judge(run: FinishedRun, key: string, canonical: Canonical, rule:
   const hardcoded = rule !== 'off' && run.literal === true;
   const more = { output: run.line, hardcoded };
   if (hardcoded && rule === 'zero') return verdictOf('hardcoded', 'everything it prints is a literal', more);
-  return verdictOf(sameAnswer(run.line, key, canonical) ? 'verified' : 'refuted', '', more);
-}
-
-function sameAnswer(line: string, key: string, canonical: Canonical): boolean {
-  if (canonical(line) === key) return true;
-  const fraction = simplestFraction(line);
-  return fraction !== null && canonical(fraction) === key;
-}
-
-const floatDigits = 15;
-const floatTolerance = 1e-12;
-const largestDenominator = 10_000;
-
-/**
- * A binary float printed in full (15 significant digits or more, as in 2.9999999999999996) is read as the simplest
- * fraction within 1e-12 of it, with a denominator up to 10,000: the only tolerance anywhere. Null for all other text, so
- * that whole numbers, fractions and short decimals stay exact.
- */
-export function simplestFraction(text: string): string | null {
-  const match = /^([+-]?)(\d+)\.(\d+)(?:[eE]([+-]?\d+))?$/.exec(text);
-  if (match === null) return null;
-  const digits = `${match[2]}${match[3]}`.replace(/^0+/, '').length;
-  const value = Math.abs(Number(text));
-  if (digits < floatDigits || !(value > 0) || value >= 1e9) return null;
-  let [p0, q0, p1, q1] = [0, 1, 1, 0];
-  let rest = value;
-  for (;;) {
-    const whole = Math.floor(rest);
-    [p0, q0, p1, q1] = [p1, q1, whole * p1 + p0, whole * q1 + q0];
-    if (q1 > largestDenominator) return null;
-    if (Math.abs(p1 / q1 - value) <= floatTolerance * value) break;
-    rest = 1 / (rest - whole);
-  }
-  const sign = match[1] === '-' ? '-' : '';
-  return q1 === 1 ? `${sign}${p1}` : `${sign}${p1}/${q1}`;
+  return verdictOf(canonical(run.line) === key ? 'verified' : 'refuted', '', more);
 }

@@ -2,13 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  extractProgram,
-  type FinishedRun,
-  judge,
-  pythonLanguages,
-  simplestFraction,
-} from '../../src/verify/program.js';
+import { canonical } from '../../src/text/equal.js';
+import { extractProgram, type FinishedRun, judge, pythonLanguages } from '../../src/verify/program.js';
 import { hideAnswer, pythonPrompt, smtPrompt } from '../../src/verify/prompt.js';
 import { noTool, verdictCounts, verdictOf } from '../../src/verify/tool.js';
 import { plainKey } from './needs-sandbox.js';
@@ -95,16 +90,14 @@ test('a program that prints only literals is no evidence, or is only counted, as
   assert.deepEqual([ignored.reason, ignored.hardcoded], ['verified', false]);
 });
 
-test('only floats printed in full are read with a tolerance', () => {
-  assert.equal(simplestFraction('2.9999999999999996'), '3');
-  assert.equal(simplestFraction('0.3333333333333333'), '1/3');
-  assert.equal(simplestFraction('-0.30000000000000004'), '-3/10');
-  assert.equal(simplestFraction('1.4142135623730951'), null);
-  for (const exact of ['3', '2.9999', '0.333', '1e300', '1/3', 'nan', '0.000000000000000']) {
-    assert.equal(simplestFraction(exact), null, exact);
-  }
-  assert.equal(judge(ok('2.9999999999999996'), '3', plainKey, 'zero').value, 1);
-  assert.equal(judge(ok('0.333'), '1/3', plainKey, 'zero').value, 0);
+test('floats, fractions and whole numbers from programs meet the keys of answers', () => {
+  const value = (line: string, answer: string): unknown =>
+    judge(ok(line), canonical(answer)!, canonical, 'zero').value;
+  assert.equal(value('2.9999999999999996', '3'), 1);
+  assert.equal(value('0.3333333333333333', '\\frac{1}{3}'), 1);
+  assert.equal(value('14.0', '14'), 1);
+  assert.equal(value('0.333', '1/3'), 0);
+  assert.equal(value('Traceback: 14', '14'), 0);
 });
 
 test('the trace is shown without its final box and the sentence around it', () => {
