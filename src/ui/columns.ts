@@ -15,7 +15,7 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { title: 'loss', metric: 'loss/mean', width: 8, show: (value) => fixed(value, 4) },
-  { title: 'R', metric: 'reward/mean', width: 7, show: (value) => fixed(value, 3) },
+  { title: 'R', metric: 'reward/mean', width: 7, show: reward },
   { title: 'log R', metric: 'reward/log_mean', width: 8, show: (value) => fixed(value, 2) },
   { title: 'border', metric: 'border/rate', width: 9, show: (value) => percent(value) },
   { title: 'winner', metric: 'vote/majority_share', width: 9, show: (value) => percent(value) },
@@ -26,6 +26,11 @@ const COLUMNS: readonly Column[] = [
   { title: 'mismatch', metric: 'mismatch/max_abs_logprob', width: 10, show: compact },
   { title: 'tok/s', metric: 'tokens_per_s', width: 8, show: (value) => count(value) },
 ];
+
+/** R is a share for p, and a log-probability of any size for logp. */
+function reward(value: number): string {
+  return fixed(value, Math.abs(value) < 10 ? 3 : 1);
+}
 
 const STEP_WIDTH = 6;
 const LEFT_WIDTH = 9;

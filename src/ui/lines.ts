@@ -1,6 +1,7 @@
 /** The lines around the steps: first screen, evaluations, warnings and the last screen. Plain and live share them. */
 
-import { count, duration, fixed, measured, percent } from './format.js';
+import type { Metrics } from '../run/events.js';
+import { compact, count, duration, fixed, measured, percent } from './format.js';
 import { evalLabel, firstAccuracy, taskScores, totalSteps, type UiState } from './ink/state.js';
 import { oneLine, pad } from './text.js';
 
@@ -46,7 +47,8 @@ export function endLines(state: UiState): string[] {
   const warnings = Object.values(state.warnings).filter(({ times }) => times > 1);
   for (const { message, times } of warnings)
     lines.push(`warning (${count(times)} times): ${oneLine(message)}`);
-  const { report, next, resume, advice } = end.summary;
+  const { report, next, resume, advice, metrics } = end.summary;
+  if (typeof metrics === 'object' && metrics !== null) lines.push(...metricLines(metrics as Metrics), '');
   if (Array.isArray(advice)) lines.push(...advice.map((line) => oneLine(String(line))));
   if (typeof resume === 'string') {
     const saved =
@@ -59,6 +61,12 @@ export function endLines(state: UiState): string[] {
       lines.push(`${index === 0 ? 'next' : '    '}    ${String(command)}`);
   }
   return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** A line a metric: the probe's answer. */
+function metricLines(metrics: Metrics): string[] {
+  const width = Math.max(...Object.keys(metrics).map((name) => name.length)) + 2;
+  return Object.entries(metrics).map(([name, value]) => pad(name, width) + pad(compact(value), 10, 'right'));
 }
 
 /** `sampling: 12 of 128 traces`. */
