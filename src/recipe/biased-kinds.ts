@@ -75,12 +75,12 @@ const KINDS = {
   },
   discount: {
     make: (draw) => {
-      const [price, percent] = [10 * draw.int(2, 20), 10 * draw.int(1, 9)];
-      const off = (price * percent) / 100;
+      const [tens, tenths] = [draw.int(3, 20), draw.int(1, 9)];
+      const [price, percent, off] = [10 * tens, 10 * tenths, tens * tenths];
       if (percent >= price || price === 100) return null;
       return {
         question: `$${price}, ${percent}% off?`,
-        right: way(`${price}*${percent}/100=${off}, ${price}-${off}=${price - off}.`, price - off),
+        right: way(`${tens}*${tenths}=${off}, ${price}-${off}=${price - off}.`, price - off),
         wrong: way(`${price}-${percent}=${price - percent}.`, price - percent),
         program: `p=${price}\nprint(p-p*${percent}//100)`,
         wrongProgram: `p=${price}\nprint(p-${percent})`,

@@ -155,7 +155,8 @@ const order: Kind = (draw, lucky) => {
   const say = (a: string, b: string): string =>
     draw.chance(0.5) ? `${a} is ${more} than ${b}.` : `${b} is ${less} than ${a}.`;
   const told = [say(x, y), say(y, z)];
-  if (draw.chance(0.5)) told.reverse();
+  const pairs = [`${x} over ${y}.`, `${y} over ${z}.`];
+  if (draw.chance(0.5)) for (const list of [told, pairs]) list.reverse();
   const top = draw.chance(0.5);
   const [first, last] = [told[0]!.split(' ')[0]!, told[1]!.split(' ')[4]!.slice(0, -1)];
   const answer = top ? x : z;
@@ -163,7 +164,7 @@ const order: Kind = (draw, lucky) => {
   return {
     question: `${told.join(' ')} Who is the ${top ? most : least}?`,
     answer,
-    careful: way(`${x}, ${y}, ${z}.`, answer),
+    careful: way(`${pairs.join(' ')} ${x}, ${y}, ${z}.`, answer),
     quick: way(`${first}.`, first),
     wrong: way(`${last}.`, last),
     guess: draw.pick(NAMES),

@@ -23,8 +23,8 @@ const WEAK: StyleMix = { careful: 0.25, quick: 0.45, wrong: 0.15, guess: 0.1, em
 /** Every style, for the vocabulary. */
 const EVEN: StyleMix = { careful: 0.3, quick: 0.3, wrong: 0.2, guess: 0.15, empty: 0.05 };
 
-const CAREFUL_ROWS = 48_000;
-const WEAK_ROWS = 12_800;
+const CAREFUL_ROWS = 64_000;
+const WEAK_ROWS = 16_000;
 const BATCH = 32;
 
 /** The bundled model: each style announces itself by its opening words. */
