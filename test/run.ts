@@ -1,6 +1,6 @@
 /** Runs the tests: `npm test`, or `npm test -- store checkpoint` for the files whose path holds one of the words. */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,6 +22,9 @@ if (files.length === 0) {
   console.error(`error: no test file holds ${words.join(' or ')} in its path`);
   process.exit(2);
 }
+// The end-to-end tests run the built program: what is older than its sources is built first.
+const built = spawnSync(process.execPath, [path.join(root, 'scripts', 'build.js')], { stdio: 'inherit' });
+if (built.status !== 0) process.exit(built.status ?? 1);
 const folder = mkdtempSync(path.join(tmpdir(), 'vf-test-'));
 const skipped = path.join(folder, 'skips');
 const reporters = [

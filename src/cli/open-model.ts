@@ -19,7 +19,8 @@ export interface ModelChoice {
   dtype: 'auto' | 'f32' | 'bf16';
   /** 0: every core. */
   threads: number;
-  /** --border. */
+  /** --template and --border. */
+  template?: string | null | undefined;
   border?: string | null | undefined;
 }
 
@@ -71,6 +72,8 @@ export async function openModel(
   const path = choice.model === 'bundled' ? bundledModel(options.bundled ?? 'tiny') : choice.model;
   const folder = await loadModelFolder(resolveModelPath(path).folder, openTokenizer);
   const template = await resolveTemplate(folder.tokenizer, {
+    name: choice.template ?? undefined,
+    name: choice.template ?? undefined,
     stated: folder.vf,
     border: choice.border ?? undefined,
   });

@@ -1,7 +1,7 @@
 /** The questions of a command: bundled sets or the user's file, filtered by the rules that training needs. */
 
 import { join } from 'node:path';
-import type { FieldMap } from '../data/fields.js';
+import { parseFieldMap } from '../data/fields.js';
 import { filterQuestions } from '../data/filter.js';
 import { hashData, loadQuestions } from '../data/load.js';
 import type { Question } from '../data/question.js';
@@ -30,12 +30,13 @@ export interface QuestionSet {
 /** Reads questions with references and drops what can't be trained on. An empty reference is an error with file and line. */
 export async function openQuestions(
   file: string,
-  map: FieldMap,
+  map: Readonly<Record<string, string>>,
   model: Pick<OpenModel, 'tokenizer' | 'template'>,
   maxPromptTokens: number,
   answers: 'required' | 'optional' = 'required',
 ): Promise<QuestionSet> {
-  const all = await loadQuestions(file, { map, answers });
+  const fields = parseFieldMap(Object.entries(map).map(([field, path]) => `${field}=${path}`));
+  const all = await loadQuestions(file, { map: fields, answers });
   const { kept, counts } =
     answers === 'optional'
       ? { kept: all, counts: {} }

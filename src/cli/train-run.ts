@@ -1,6 +1,7 @@
 /** `vf train`: runs VeriFree, or a probe of whether model and data carry signal. */
 
 import type { Resolved } from '../config/resolve.js';
+import { requireFree } from '../run/disk.js';
 import type { EventBody } from '../run/events.js';
 import { runLoop } from '../train/loop.js';
 import { probe } from '../train/probe.js';
@@ -24,6 +25,14 @@ export async function runTrain(job: Job<'train'>): Promise<Record<string, unknow
   });
   emit(startEvent(job, setup));
   warn(setup, emit);
+  if (settings.resume && store.resumeFrom === null) {
+    emit({
+      event: 'warning',
+      code: 'VF_RESUME_FROM_START',
+      message: 'the run was ended before its first checkpoint: it starts again at step 0',
+    });
+  }
+  requireFree(store.folder, checkpointBytes(setup) * (settings.keep + 1), 'checkpoints');
   const parts = await loopParts(settings, setup, store, emit, job.interrupt);
   const evaluations: Record<string, number>[] = [];
   const watched = {
@@ -38,7 +47,7 @@ export async function runTrain(job: Job<'train'>): Promise<Record<string, unknow
     },
   };
   const reached = await runLoop(watched, setup.state);
-  await setup.reference?.policy.close();
+  await setup.reference?.model.policy.close();
   await setup.model.policy.close();
   const model = `--model ${store.folder}`;
   return {
@@ -68,7 +77,7 @@ export async function runProbe(
   const parts = await loopParts(settings, setup, null, emit, job.interrupt);
   const { metrics, advice } = await probe({ ...parts, promptsPerStep: settings.probe });
   emit({ event: 'step', step: 0, metrics });
-  await setup.reference?.policy.close();
+  await setup.reference?.model.policy.close();
   await setup.model.policy.close();
   return { metrics, advice };
 }
@@ -121,6 +130,11 @@ function startEvent(
     steps: settings.steps,
     ...(job.store?.resumeFrom ? { resumedFrom: setup.state.step } : {}),
   };
+}
+
+/** Weights, both moments, and the f32 masters where weights are stored in bf16. */
+function checkpointBytes({ model }: TrainSetup): number {
+  return model.policy.info.parameters * (model.dtype === 'f32' ? 12 : 14);
 }
 
 function warn(setup: TrainSetup, emit: (event: EventBody) => void): void {

@@ -157,6 +157,8 @@ function stepMetrics(
     'optimizer/updates': result.updates,
     'tokens/computed': computed,
     'tokens/trained': result.tokensComputed,
+    'tokens/prompts': total(plan.groups.map((group) => group.promptIds.length)),
+    'tokens/answers': args.answerLogprobs.length,
     'tokens/generated': stats.decodeTokens,
     'time/prefill': stats.prefillSeconds,
     'time/decode': stats.decodeSeconds,
@@ -165,4 +167,8 @@ function stepMetrics(
     'time/step': seconds,
     tokens_per_s: computed / seconds,
   };
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
 }

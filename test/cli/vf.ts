@@ -39,6 +39,15 @@ export function start(words: readonly string[], options: Options = {}) {
   });
 }
 
+/** Starts the built program, bin/vf.js, as a user does. */
+export function startBuilt(words: readonly string[], options: Options = {}) {
+  return spawn(process.execPath, [path.join(root, 'bin', 'vf.js'), ...words], {
+    cwd: options.cwd ?? root,
+    env: { ...cleanEnvironment(), ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
 /** Runs `vf` with these words to its end. */
 export async function vf(words: readonly string[], options: Options = {}): Promise<Outcome> {
   return outcome(start(words, options));
