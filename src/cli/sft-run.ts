@@ -13,7 +13,7 @@ import type { SupervisedRow } from '../train/batch.js';
 import { learningRate } from '../train/schedule.js';
 import { runSupervised } from '../train/supervised.js';
 import type { Job } from './job.js';
-import { deviceLine, openModel } from './open-model.js';
+import { bundledModel, deviceLine, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
 
 /** A stretch of steps with its own rows and learning rate. */
@@ -117,12 +117,19 @@ async function openRecipe(name: string, seed: number) {
   const recipe = recipeByName(name);
   const folder = mkdtempSync(join(tmpdir(), 'vf-recipe-'));
   mkdirSync(folder, { recursive: true });
-  for (const [file, content] of Object.entries(startFiles(recipe, seed)))
-    writeFileSync(join(folder, file), content);
+  if (recipe.from === null) {
+    for (const [file, content] of Object.entries(startFiles(recipe, seed)))
+      writeFileSync(join(folder, file), content);
+  }
   const phases = recipe.phases(seed);
   const { betas, weightDecay, clipNorm } = phases[0]!;
   const optimizer = { beta1: betas[0], beta2: betas[1], eps: 1e-8, weightDecay, clipNorm };
-  return { folder, phases, optimizer, dispose: () => rmSync(folder, { recursive: true, force: true }) };
+  return {
+    folder: recipe.from === null ? folder : bundledModel(recipe.from),
+    phases,
+    optimizer,
+    dispose: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 type Phases = Awaited<ReturnType<typeof openRecipe>>['phases'];

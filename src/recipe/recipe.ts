@@ -34,8 +34,8 @@ export interface Phase {
 
 export interface Recipe {
   name: string;
-  /** The recipe whose finished model this one goes on from; null: random weights. */
-  from: string | null;
+  /** The bundled model whose weights this one goes on from; null: random weights. */
+  from: 'tiny-t3rl' | null;
   shape: Shape;
   initialization: Initialization;
   /** Contents of the model's vf.json: how it is spoken to. */

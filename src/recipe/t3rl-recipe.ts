@@ -83,7 +83,7 @@ function badVerifier(name: string, make: RowMaker): Recipe {
   return {
     ...tinyT3rlRecipe,
     name,
-    from: tinyT3rlRecipe.name,
+    from: 'tiny-t3rl',
     phases: (seed) => [phase(name, rowsOf(seed, STREAM.verifier, 9600, make), 1e-3)],
   };
 }
