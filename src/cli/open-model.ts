@@ -73,7 +73,6 @@ export async function openModel(
   const folder = await loadModelFolder(resolveModelPath(path).folder, openTokenizer);
   const template = await resolveTemplate(folder.tokenizer, {
     name: choice.template ?? undefined,
-    name: choice.template ?? undefined,
     stated: folder.vf,
     border: choice.border ?? undefined,
   });

@@ -1,35 +1,36 @@
 /** Wires `vf train`: model, questions, objective, evaluation and checkpoints into the parts of the loop. */
 
-import { join } from 'node:path';
 import type { Resolved } from '../config/resolve.js';
-import { makeOrder } from '../data/order.js';
 import { evaluateQuestions, evaluationMetrics } from '../eval/evaluate.js';
-import { modelHash } from '../model/hash.js';
-import { readTrainerState, saveModelFolder, saveTrainerState } from '../model/save.js';
 import type { Policy } from '../native/policy.js';
-import type { StepResult } from '../native/types.js';
 import { verifree } from '../objective/verifree.js';
 import { PURPOSE } from '../random.js';
-import type { Group } from '../rollout/trajectory.js';
-import { saveCheckpoint } from '../run/checkpoint.js';
 import type { Emit, Metrics } from '../run/events.js';
 import type { RunStore } from '../run/store.js';
 import { requireBorder } from '../text/patch.js';
 import { closingTag } from '../text/template.js';
 import type { LoopParts, LoopState } from '../train/loop.js';
 import type { Interrupt } from './interrupt.js';
-import { type OpenModel, openModel } from './open-model.js';
+import type { OpenModel } from './open-model.js';
 import { bundledQuestions, openQuestions, prompter, type QuestionSet } from './question-set.js';
+import {
+  checkpointSaver,
+  DEFAULT_BATCH,
+  DEFAULT_MICRO_BATCH,
+  emitSamples,
+  type Frozen,
+  openCursor,
+  openReference,
+  openStart,
+  optimizerParts,
+  stateOf,
+} from './training-parts.js';
 
 type Settings = Resolved<'train'>['settings'];
 
-/** Traces decoded together and tokens of a training pass when the user leaves the choice to the engine. */
-const DEFAULT_BATCH = 128;
-const DEFAULT_MICRO_BATCH = 4096;
-
 export interface TrainSetup {
   model: OpenModel;
-  reference: OpenModel | null;
+  reference: Frozen | null;
   data: QuestionSet;
   /** Held-out sets by task name; `always` ones are measured at every evaluation, others before and after only. */
   heldOut: { task: string; set: QuestionSet; always: boolean }[];
@@ -39,14 +40,7 @@ export interface TrainSetup {
 
 /** Loads all that a run needs, from its start model or from the checkpoint it continues. */
 export async function setUpTraining(settings: Settings, store: RunStore | null): Promise<TrainSetup> {
-  const checkpoint = store?.resumeFrom ?? null;
-  const model = await openModel(
-    { ...settings, model: checkpoint ?? settings.model },
-    {
-      trainable: true,
-      state: checkpoint ? await readTrainerState(join(checkpoint, 'trainer.safetensors')) : [],
-    },
-  );
+  const model = await openStart(settings, store);
   const border = requireBorder(model.tokenizer, model.template);
   const bundled = settings.data === 'bundled';
   const open = (file: string) => openQuestions(file, settings.map, model, settings.maxPromptTokens);
@@ -62,33 +56,8 @@ export async function setUpTraining(settings: Settings, store: RunStore | null):
     });
     heldOut.push({ task: 'bundled-test', set: await open(bundledQuestions('test')), always: false });
   }
-  const state = { step: Number(store?.state?.step ?? 0), updates: Number(store?.state?.updates ?? 0) };
   const reference = settings.kl > 0 ? await openReference(settings, model, store) : null;
-  return { model, reference, data, heldOut, border, state };
-}
-
-/** The start model, frozen: resolved once to a concrete folder whose hash is stored and checked on resume. */
-async function openReference(
-  settings: Settings,
-  model: OpenModel,
-  store: RunStore | null,
-): Promise<OpenModel> {
-  const known = store?.state?.reference as { folder: string; hash: string } | undefined;
-  const folder = known?.folder ?? model.folder.folder;
-  const reference = await openModel({ ...settings, model: folder }, { trainable: false });
-  const hash = await modelHash(folder);
-  if (known && known.hash !== hash) {
-    const { VfError } = await import('../errors.js');
-    throw new VfError(
-      'VF_REFERENCE',
-      `Expected the reference model ${folder} to be unchanged but its hash differs`,
-      {
-        file: folder,
-        hint: 'put the model of the first start back, or start a new run',
-      },
-    );
-  }
-  return reference;
+  return { model, reference, data, heldOut, border, state: stateOf(store) };
 }
 
 /** The objective that the settings name. */
@@ -124,8 +93,7 @@ export async function loopParts(
   const { model, data, heldOut, reference } = setup;
   const { tokenizer, template } = model;
   const decode = (ids: Int32Array) => tokenizer.decode(ids, { special: true });
-  const order = makeOrder(data.questions.length, settings.seed);
-  let drawn = Number(store?.state?.drawn ?? 0);
+  const cursor = openCursor(data.questions, settings.seed, store);
   const rollout = {
     seed: BigInt(settings.seed),
     purpose: PURPOSE.policy,
@@ -167,101 +135,25 @@ export async function loopParts(
     }
     return metrics;
   };
-  const hash = reference ? await modelHash(reference.folder.folder) : '';
   return {
     policy: model.policy,
-    reference: reference?.policy ?? null,
+    reference: reference?.model.policy ?? null,
     objective: objectiveOf(settings),
     rollout,
-    draw: (count) => {
-      const taken = order.take({ drawn }, count);
-      drawn = taken.cursor.drawn;
-      return taken.draws.map(({ index, occurrence }) => ({ question: data.questions[index]!, occurrence }));
-    },
+    draw: cursor.draw,
     prompt: prompter(tokenizer, template),
     decode,
-    optimizer: {
-      beta1: settings.beta1,
-      beta2: settings.beta2,
-      eps: settings.eps,
-      weightDecay: settings.weightDecay,
-      clipNorm: settings.clipNorm,
-    },
-    schedule: {
-      kind: settings.lrSchedule,
-      lr: settings.lr,
-      warmupSteps: settings.warmup,
-      totalSteps: settings.steps,
-      floor: 0,
-    },
+    ...optimizerParts(settings),
     steps: settings.steps,
     promptsPerStep: settings.promptsPerStep,
     microBatchTokens,
     recompute: settings.recompute,
     evaluate: heldOut.length > 0 ? evaluate : null,
     evalEvery: settings.evalEvery,
-    save: async (state) => {
-      if (store === null) return;
-      const path = await saveCheckpoint({
-        run: store.folder,
-        step: state.step,
-        lengths: () => store.lengths(),
-        state: {
-          ...state,
-          drawn,
-          ...(reference ? { reference: { folder: reference.folder.folder, hash } } : {}),
-        },
-        keep: settings.keep,
-        ...(reference ? { protect: [reference.folder.folder] } : {}),
-        write: async (folder) => {
-          await saveModelFolder(model.policy, model.folder.spec, model.folder.folder, folder, model.dtype);
-          const masters = model.dtype !== 'f32';
-          await saveTrainerState(
-            model.policy,
-            model.folder.spec,
-            join(folder, 'trainer.safetensors'),
-            masters,
-          );
-        },
-      });
-      emit({ event: 'checkpoint', step: state.step, path });
-    },
+    save: checkpointSaver({ store, model, reference, cursor, keep: settings.keep, emit }),
     saveEvery: settings.saveEvery,
-    record: async (step, groups, result) => recordGroups(emit, template, step, groups, result),
+    record: async (step, groups, result) => emitSamples(emit, template, step, groups, result),
     stopRequested: () => interrupt.requested !== null,
     emit,
   };
-}
-
-/** One `sample` event a group: what samples.jsonl keeps. */
-function recordGroups(
-  emit: Emit,
-  template: OpenModel['template'],
-  step: number,
-  groups: readonly Group[],
-  result: StepResult,
-): void {
-  let trace = 0;
-  for (const group of groups) {
-    emit({
-      event: 'sample',
-      step,
-      question: group.question.question,
-      prompt: template.before + group.question.question + template.instruction + template.after,
-      reference: group.question.answers.join(' | '),
-      traces: group.traces.map(({ text, ids, finish }) => {
-        const logReward = result.logReward[trace]!;
-        const row = {
-          text,
-          ids: [...ids],
-          finish,
-          logReward: Number.isFinite(logReward) ? logReward : null,
-          reward: result.reward[trace]!,
-          advantage: result.advantage[trace]!,
-        };
-        trace++;
-        return row;
-      }),
-    });
-  }
 }
