@@ -1,14 +1,13 @@
-/** Evaluates a policy on questions: samples replies, extracts answers, judges them, and measures confidence in the reference. */
+/** Evaluates a policy on held-out questions in training: samples replies, judges them, measures confidence in the reference. */
 
 import type { Question } from '../data/question.js';
 import type { Policy } from '../native/policy.js';
-import { SPAN_ROLE } from '../native/types.js';
 import { PURPOSE } from '../random.js';
-import { type RolloutSettings, ragged, sampleGroups } from '../rollout/sample.js';
+import { type RolloutSettings, sampleGroups } from '../rollout/sample.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import type { Metrics } from '../run/events.js';
-import { extractBoxed } from '../text/answer.js';
-import { equal } from '../text/equal.js';
+import { scoreConfidence } from './confidence.js';
+import { judgeReply } from './judge.js';
 
 export interface EvaluationParts {
   policy: Policy;
@@ -49,79 +48,24 @@ export async function evaluateQuestions(parts: EvaluationParts): Promise<Judged[
     patches: [],
     samples: parts.samples,
   }));
-  const settings = {
-    ...parts.settings,
-    purpose: PURPOSE.evaluation,
-    border: '',
-    forceBorder: new Int32Array(0),
-  };
+  const settings = { ...parts.settings, ...REPLY };
   const { groups } = await sampleGroups(parts.policy, requests, settings, 0, parts.decode);
   const judged = groups.flatMap((group) =>
     group.traces.map((reply, sample): Judged => {
-      const answer = extractBoxed(reply.text);
-      const correct = answer !== null && group.question.answers.some((gold) => equal(gold, answer));
-      return { question: group.question, reply, sample, answer, correct, confidence: null };
+      const verdict = judgeReply({ judge: 'boxed', answers: group.question.answers }, reply.text);
+      return { question: group.question, reply, sample, ...verdict, confidence: null };
     }),
   );
-  if (parts.confidence) await addConfidence(parts, judged, prompts);
-  return judged;
+  if (!parts.confidence) return judged;
+  const confidence = await scoreConfidence(
+    parts,
+    judged.map(({ reply }, i) => ({ replyIds: reply.ids, ...prompts[Math.floor(i / parts.samples)]! })),
+  );
+  return judged.map((one, i) => ({ ...one, confidence: confidence[i]! }));
 }
 
-/** The length of the shortest prefix of ids whose text ends in the border; 0 when there is none. */
-export function borderPrefix(ids: Int32Array, border: string, decode: (ids: Int32Array) => string): number {
-  const at = decode(ids).indexOf(border);
-  if (at < 0) return 0;
-  let low = 1;
-  let high = ids.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (decode(ids.subarray(0, middle)).length >= at + border.length) high = middle;
-    else low = middle + 1;
-  }
-  return decode(ids.subarray(0, low)).endsWith(border) ? low : 0;
-}
-
-async function addConfidence(
-  parts: EvaluationParts,
-  judged: Judged[],
-  prompts: readonly { promptIds: Int32Array; patches: Int32Array[] }[],
-): Promise<void> {
-  const segments: Int32Array[] = [];
-  const parents: number[] = [];
-  const spans: number[] = [];
-  const owners: number[] = [];
-  judged.forEach((one, i) => {
-    const { promptIds, patches } = prompts[Math.floor(i / parts.samples)]!;
-    const length = borderPrefix(one.reply.ids, parts.border, parts.decode);
-    if (length === 0) return;
-    const trace = new Int32Array(promptIds.length + length);
-    trace.set(promptIds);
-    trace.set(one.reply.ids.subarray(0, length), promptIds.length);
-    const root = segments.push(trace) - 1;
-    parents.push(-1);
-    for (const patch of patches) {
-      parents.push(root);
-      spans.push(segments.push(patch) - 1, 0, patch.length, SPAN_ROLE.answer);
-      owners.push(i);
-    }
-  });
-  if (owners.length === 0) return;
-  const { logprobs } = await parts.policy.score({
-    tree: { tokens: ragged(segments), parents: Int32Array.from(parents) },
-    spans: Int32Array.from(spans),
-    temperature: 1,
-    entropy: false,
-    microBatchTokens: parts.microBatchTokens,
-  });
-  let at = 0;
-  owners.forEach((owner, k) => {
-    const length = spans[4 * k + 2]!;
-    let sum = 0;
-    for (let t = 0; t < length; t++) sum += logprobs[at++]!;
-    const one = judged[owner]!;
-    one.confidence = Math.max(one.confidence ?? 0, Math.exp(sum));
-  });
-}
+/** What makes a sampled trace a reply: its own random streams, and no stop at the border. */
+export const REPLY = { purpose: PURPOSE.evaluation, border: '', forceBorder: new Int32Array(0) } as const;
 
 /** Accuracy with its standard error (clustered by question), and what went wrong. Keys are `eval/<task>/…`. */
 export function evaluationMetrics(task: string, judged: readonly Judged[]): Metrics {
