@@ -2,6 +2,7 @@
 
 import type { Question } from '../data/question.js';
 import type { StepArgs, StepResult } from '../native/types.js';
+import type { RolloutStats } from '../rollout/sample.js';
 import type { Group } from '../rollout/trajectory.js';
 import type { Metrics } from '../run/events.js';
 
@@ -22,7 +23,7 @@ export type StepPlan = Pick<
   | 'epochs'
   | 'miniBatches'
 > & {
-  /** Groups to train on, in order (an objective may keep fewer traces than were sampled). */
+  /** Groups to train on, in order (an objective may keep fewer traces, or groups, than were sampled; none: no update). */
   groups: Group[];
   /** [traces of groups] or empty. */
   given: Float32Array;
@@ -42,5 +43,5 @@ export interface Objective {
   refuse(question: Question): string | null;
   plan(groups: Group[], step: number): Promise<StepPlan>;
   /** Metrics after the update. */
-  metrics(plan: StepPlan, result: StepResult): Metrics;
+  metrics(plan: StepPlan, result: StepResult, stats: RolloutStats): Metrics;
 }

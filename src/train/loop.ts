@@ -9,6 +9,7 @@ import type { Group } from '../rollout/trajectory.js';
 import type { Emit, Metrics } from '../run/events.js';
 import { packGroups } from './batch.js';
 import { learningRate, type Schedule } from './schedule.js';
+import { nothingTrained, updateWeights } from './update.js';
 
 export interface Draw {
   question: Question;
@@ -64,8 +65,8 @@ export async function runLoop(parts: LoopParts, state: LoopState): Promise<LoopS
     const { groups, stats } = await rollout(parts, step);
     const plan = await parts.objective.plan(groups, step);
     const args = stepArgs(parts, plan, step, now.updates);
-    const reference = await referenceLogprobs(parts, args);
-    const result = await policy.step({ ...args, refLogprobs: reference });
+    const result =
+      plan.groups.length === 0 ? nothingTrained() : await updateWeights(parts.policy, parts.reference, args);
     now.step = step;
     now.updates += result.updates;
     const seconds = (performance.now() - started) / 1000;
@@ -125,13 +126,6 @@ export function stepArgs(
   };
 }
 
-async function referenceLogprobs(parts: LoopParts, args: StepArgs): Promise<Float32Array> {
-  if (!parts.reference || args.klCoefficient === 0) return new Float32Array(0);
-  const { tree, spans, temperature, microBatchTokens } = args;
-  return (await parts.reference.score({ tree, spans, temperature, entropy: false, microBatchTokens }))
-    .logprobs;
-}
-
 function stepMetrics(
   parts: LoopParts,
   plan: StepPlan,
@@ -144,7 +138,7 @@ function stepMetrics(
     stats.prefillTokens + stats.decodeTokens + stats.continuationTokens + result.tokensComputed;
   return {
     ...plan.metrics,
-    ...parts.objective.metrics(plan, result),
+    ...parts.objective.metrics(plan, result, stats),
     'grad/norm': result.gradNorms[result.gradNorms.length - 1] ?? 0,
     'ratio/clip_share': result.clipShare,
     'ratio/max': result.ratioMax,

@@ -25,7 +25,7 @@ export async function probe(parts: LoopParts): Promise<ProbeResult> {
     if (terms === 'both') {
       metrics = {
         ...metrics,
-        ...parts.objective.metrics(plan, result),
+        ...parts.objective.metrics(plan, result, stats),
         'time/train': result.seconds,
         ...byAnswerLength(groups, result.logReward),
       };
