@@ -145,9 +145,9 @@ describe('a short run', () => {
     let text = '';
     while (!/"event":"step"/.test(text)) text += String((await once(child.stdout, 'data'))[0]);
     child.kill('SIGINT');
-    const { code, stderr, stdout } = await outcome(child);
+    const { code, stdout } = await outcome(child);
     assert.equal(code, 130);
-    assert.match(stderr, /finishing the step/);
+    assert.match(stdout, /"VF_STOPPING","message":"finishing the step and saving/);
     const end = lines(stdout).at(-1)!;
     assert.equal(end.event, 'end');
     const latest = String(file('stopped', 'checkpoints', 'latest')).trim();
