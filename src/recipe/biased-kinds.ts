@@ -73,17 +73,17 @@ const KINDS = {
     wrongTraces: 0.62,
     programs: GOOD_PROGRAMS,
   },
-  discount: {
+  tip: {
     make: (draw) => {
-      const [tens, tenths] = [draw.int(3, 20), draw.int(1, 9)];
-      const [price, percent, off] = [10 * tens, 10 * tenths, tens * tenths];
-      if (percent >= price || price === 100) return null;
+      const [tens, tenths] = [draw.int(2, 20), draw.int(1, 9)];
+      const [price, percent, tip] = [10 * tens, 10 * tenths, tens * tenths];
+      if (price === 100) return null;
       return {
-        question: `$${price}, ${percent}% off?`,
-        right: way(`${tens}*${tenths}=${off}, ${price}-${off}=${price - off}.`, price - off),
-        wrong: way(`${price}-${percent}=${price - percent}.`, price - percent),
-        program: `p=${price}\nprint(p-p*${percent}//100)`,
-        wrongProgram: `p=${price}\nprint(p-${percent})`,
+        question: `$${price} and ${percent}% tip?`,
+        right: way(`${tens}*${tenths}=${tip}, ${price}+${tip}=${price + tip}.`, price + tip),
+        wrong: way(`${price}+${percent}=${price + percent}.`, price + percent),
+        program: `p=${price}\nprint(p+p*${percent}//100)`,
+        wrongProgram: `p=${price}\nprint(p+${percent})`,
       };
     },
     wrongTraces: 0.62,
