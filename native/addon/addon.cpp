@@ -33,7 +33,8 @@ Napi::Value uniform(const Napi::CallbackInfo& info) {
     const Napi::Object stream = info[0].As<Napi::Object>();
     bool lossless = false;
     const auto word = [&](size_t i) { return info[i].As<Napi::Number>().Uint32Value(); };
-    const StreamKey key{stream.Get("seed").As<Napi::BigInt>().Uint64Value(&lossless), static_cast<uint32_t>(number_field(stream, "purpose")),
+    const StreamKey key{stream.Get("seed").As<Napi::BigInt>().Uint64Value(&lossless),
+                        static_cast<uint32_t>(number_field(stream, "purpose")),
                         static_cast<uint32_t>(number_field(stream, "step")), word(1), word(2)};
     return Napi::Number::New(info.Env(), uniform_at(key, word(3)));
   });

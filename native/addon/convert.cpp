@@ -44,7 +44,8 @@ Dtype dtype_named(const std::string& name) {
 ForestMemory forest(const Napi::Object& args) {
   const Napi::Object tree = object_field(args, "tree"), tokens = object_field(tree, "tokens");
   ForestMemory memory{int_field(tokens, "ids"), int_field(tokens, "offsets"), int_field(tree, "parents")};
-  require(memory.offsets.size() == memory.parents.size() + 1 && memory.offsets.back() == static_cast<int32_t>(memory.ids.size()),
+  require(memory.offsets.size() == memory.parents.size() + 1 &&
+              memory.offsets.back() == static_cast<int32_t>(memory.ids.size()),
           "VF_INVALID_VALUE", "Expected offsets of every segment of the tree but received another number");
   return memory;
 }
@@ -89,7 +90,8 @@ std::vector<uint8_t> byte_field(const Napi::Object& o, const char* name) {
 }
 
 Arena arena_named(const std::string& kind) {
-  return one_of<Arena>("kind", kind, {{"weight", Arena::weight}, {"grad", Arena::grad}, {"m", Arena::m}, {"v", Arena::v}});
+  return one_of<Arena>("kind", kind,
+                       {{"weight", Arena::weight}, {"grad", Arena::grad}, {"m", Arena::m}, {"v", Arena::v}});
 }
 
 LoadConfig load_config(const Napi::Object& args) {
@@ -110,7 +112,9 @@ LoadConfig load_config(const Napi::Object& args) {
   c.spec.tied = bool_field(s, "tied");
   c.spec.max_positions = integer("maxPositions");
   const std::string kind = string_field(scaling, "kind");
-  c.spec.rope_scaling = one_of<RopeScaling>("ropeScaling", kind, {{"none", RopeScaling::none}, {"linear", RopeScaling::linear}, {"llama3", RopeScaling::llama3}});
+  c.spec.rope_scaling = one_of<RopeScaling>(
+      "ropeScaling", kind,
+      {{"none", RopeScaling::none}, {"linear", RopeScaling::linear}, {"llama3", RopeScaling::llama3}});
   if (kind != "none") c.spec.rope_factor = number_field(scaling, "factor");
   if (kind == "llama3") {
     c.spec.rope_low_freq_factor = number_field(scaling, "lowFreqFactor");
@@ -123,8 +127,9 @@ LoadConfig load_config(const Napi::Object& args) {
     const Napi::Array shape = t.Get("shape").As<Napi::Array>();
     std::vector<int64_t> dims;
     for (uint32_t d = 0; d < shape.Length(); d++) dims.push_back(shape.Get(d).As<Napi::Number>().Int64Value());
-    c.tensors.push_back(TensorFile{string_field(t, "name"), string_field(t, "file"), arena_named(string_field(t, "kind")),
-                                   static_cast<int64_t>(number_field(t, "offset")), dtype_named(string_field(t, "dtype")), dims});
+    c.tensors.push_back(
+        TensorFile{string_field(t, "name"), string_field(t, "file"), arena_named(string_field(t, "kind")),
+                   static_cast<int64_t>(number_field(t, "offset")), dtype_named(string_field(t, "dtype")), dims});
   }
   c.device = string_field(args, "device");
   c.dtype = string_field(args, "dtype");
@@ -141,7 +146,8 @@ LoadConfig load_config(const Napi::Object& args) {
 }
 
 void sample_job(const Napi::Object& args, SampleJob& job) {
-  const Napi::Object prompts = object_field(args, "prompts"), stream = object_field(args, "stream"), continuations = object_field(args, "continuations");
+  const Napi::Object prompts = object_field(args, "prompts"), stream = object_field(args, "stream"),
+                     continuations = object_field(args, "continuations");
   job.prompt_ids = int_field(prompts, "ids");
   job.prompt_offsets = int_field(prompts, "offsets");
   job.samples = int_field(args, "samples");
@@ -151,10 +157,11 @@ void sample_job(const Napi::Object& args, SampleJob& job) {
   job.continuation_bounds = int_field(continuations, "offsets");
   job.continuation_offsets = int_field(args, "continuationOffsets");
   SampleRequest& r = job.request;
-  r.prompts = RaggedView{job.prompt_ids.data(), job.prompt_offsets.data(), static_cast<int32_t>(job.prompt_offsets.size()) - 1};
+  r.prompts =
+      RaggedView{job.prompt_ids.data(), job.prompt_offsets.data(), static_cast<int32_t>(job.prompt_offsets.size()) - 1};
   const size_t count = static_cast<size_t>(r.prompts.count);
-  require(job.samples.size() == count && job.first_sample.size() == count && job.occurrences.size() == count, "VF_INVALID_VALUE",
-          "Expected samples, firstSample and occurrences for every prompt");
+  require(job.samples.size() == count && job.first_sample.size() == count && job.occurrences.size() == count,
+          "VF_INVALID_VALUE", "Expected samples, firstSample and occurrences for every prompt");
   r.samples = job.samples.data();
   r.first_sample = job.first_sample.data();
   r.occurrences = job.occurrences.data();
@@ -175,9 +182,10 @@ void sample_job(const Napi::Object& args, SampleJob& job) {
     r.stop.stops.emplace_back(reinterpret_cast<const char*>(stop.Data()), stop.ByteLength());
   }
   if (!job.continuation_offsets.empty()) {
-    require(job.continuation_offsets.size() == count + 1, "VF_INVALID_VALUE", "Expected continuationOffsets for every prompt");
-    r.continuations =
-        RaggedView{job.continuation_ids.data(), job.continuation_bounds.data(), static_cast<int32_t>(job.continuation_bounds.size()) - 1};
+    require(job.continuation_offsets.size() == count + 1, "VF_INVALID_VALUE",
+            "Expected continuationOffsets for every prompt");
+    r.continuations = RaggedView{job.continuation_ids.data(), job.continuation_bounds.data(),
+                                 static_cast<int32_t>(job.continuation_bounds.size()) - 1};
     r.continuation_offsets = job.continuation_offsets.data();
   }
   r.max_batch = static_cast<int32_t>(number_field(args, "maxBatch"));
@@ -207,13 +215,25 @@ void step_job(const Napi::Object& args, StepJob& job) {
   r.old_logprobs = float_field(args, "oldLogprobs");
   r.ref_logprobs = float_field(args, "refLogprobs");
   r.reward = one_of<RewardKind>("reward", string_field(args, "reward"),
-                                {{"p", RewardKind::probability}, {"p_mean", RewardKind::mean_probability}, {"logp", RewardKind::log_probability}, {"given", RewardKind::given}});
+                                {{"p", RewardKind::probability},
+                                 {"p_mean", RewardKind::mean_probability},
+                                 {"logp", RewardKind::log_probability},
+                                 {"given", RewardKind::given}});
   r.advantage = one_of<AdvantageKind>("advantage", string_field(args, "advantage"),
-                                      {{"rloo", AdvantageKind::rloo}, {"mean", AdvantageKind::mean}, {"none", AdvantageKind::none}, {"grpo", AdvantageKind::standardized}, {"given", AdvantageKind::given}});
+                                      {{"rloo", AdvantageKind::rloo},
+                                       {"mean", AdvantageKind::mean},
+                                       {"none", AdvantageKind::none},
+                                       {"grpo", AdvantageKind::standardized},
+                                       {"given", AdvantageKind::given}});
   r.answer_weight = one_of<AnswerWeight>("answerWeight", string_field(args, "answerWeight"),
-                                         {{"exact", AnswerWeight::exact}, {"one", AnswerWeight::one}, {"advantage", AnswerWeight::advantage}, {"none", AnswerWeight::none}});
-  r.terms = one_of<Terms>("terms", string_field(args, "terms"), {{"both", Terms::both}, {"reasoning", Terms::reasoning}, {"answer", Terms::answer}});
-  r.normalize_tokens = one_of<bool>("normalize", string_field(args, "normalize"), {{"traces", false}, {"tokens", true}});
+                                         {{"exact", AnswerWeight::exact},
+                                          {"one", AnswerWeight::one},
+                                          {"advantage", AnswerWeight::advantage},
+                                          {"none", AnswerWeight::none}});
+  r.terms = one_of<Terms>("terms", string_field(args, "terms"),
+                          {{"both", Terms::both}, {"reasoning", Terms::reasoning}, {"answer", Terms::answer}});
+  r.normalize_tokens =
+      one_of<bool>("normalize", string_field(args, "normalize"), {{"traces", false}, {"tokens", true}});
   r.reward_exponent = number_field(args, "rewardExponent");
   r.length_divisor = number_field(args, "lengthDivisor");
   r.temperature = number_field(args, "temperature");
@@ -228,8 +248,13 @@ void step_job(const Napi::Object& args, StepJob& job) {
   r.recompute = bool_field(args, "recompute");
   r.micro_batch_tokens = static_cast<int64_t>(number_field(args, "microBatchTokens"));
   const Napi::Object o = object_field(args, "optimizer");
-  r.optimizer = Optimizer{number_field(o, "lr"), number_field(o, "beta1"), number_field(o, "beta2"), number_field(o, "eps"),
-                          number_field(o, "weightDecay"), number_field(o, "clipNorm"), static_cast<int64_t>(number_field(o, "updatesDone"))};
+  r.optimizer = Optimizer{number_field(o, "lr"),
+                          number_field(o, "beta1"),
+                          number_field(o, "beta2"),
+                          number_field(o, "eps"),
+                          number_field(o, "weightDecay"),
+                          number_field(o, "clipNorm"),
+                          static_cast<int64_t>(number_field(o, "updatesDone"))};
 }
 
 SaveJob save_job(const Napi::Object& args) {
@@ -237,12 +262,15 @@ SaveJob save_job(const Napi::Object& args) {
   const Napi::Array tensors = args.Get("tensors").As<Napi::Array>();
   for (uint32_t i = 0; i < tensors.Length(); i++) {
     const Napi::Object t = tensors.Get(i).As<Napi::Object>();
-    job.tensors.push_back(TensorOut{string_field(t, "name"), arena_named(string_field(t, "kind")), dtype_named(string_field(t, "dtype"))});
+    job.tensors.push_back(TensorOut{string_field(t, "name"), arena_named(string_field(t, "kind")),
+                                    dtype_named(string_field(t, "dtype"))});
   }
   return job;
 }
 
-Napi::Value to_js(Napi::Env env, const std::vector<float>& values) { return array_to_js<Napi::Float32Array>(env, values); }
+Napi::Value to_js(Napi::Env env, const std::vector<float>& values) {
+  return array_to_js<Napi::Float32Array>(env, values);
+}
 
 Napi::Object to_js(Napi::Env env, const SampleOutput& out) {
   Napi::Object o = Napi::Object::New(env), tokens = Napi::Object::New(env);

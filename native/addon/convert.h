@@ -34,14 +34,17 @@ LoadConfig load_config(const Napi::Object& args);
 
 // A request with the memory that its views point to.
 struct SampleJob {
-  std::vector<int32_t> prompt_ids, prompt_offsets, samples, first_sample, occurrences, continuation_ids, continuation_bounds, continuation_offsets;
+  std::vector<int32_t> prompt_ids, prompt_offsets, samples, first_sample, occurrences, continuation_ids,
+      continuation_bounds, continuation_offsets;
   SampleRequest request;
 };
 void sample_job(const Napi::Object& args, SampleJob& job);
 
 struct ForestMemory {
   std::vector<int32_t> ids, offsets, parents;
-  Forest view() const { return Forest{ids.data(), offsets.data(), parents.data(), static_cast<int32_t>(parents.size())}; }
+  Forest view() const {
+    return Forest{ids.data(), offsets.data(), parents.data(), static_cast<int32_t>(parents.size())};
+  }
 };
 struct ScoreJob {
   ForestMemory forest;

@@ -10,10 +10,11 @@ namespace vf {
 
 Napi::Function Policy::define(Napi::Env env) {
   return DefineClass(env, "Policy",
-                     {InstanceMethod<&Policy::sample>("sample"), InstanceMethod<&Policy::score>("score"), InstanceMethod<&Policy::step>("step"),
-                      InstanceMethod<&Policy::save>("save"), InstanceMethod<&Policy::tensor>("tensor"),
-                      InstanceMethod<&Policy::progress>("progress"), InstanceMethod<&Policy::cancel>("cancel"),
-                      InstanceMethod<&Policy::close>("close"), InstanceAccessor<&Policy::info>("info")});
+                     {InstanceMethod<&Policy::sample>("sample"), InstanceMethod<&Policy::score>("score"),
+                      InstanceMethod<&Policy::step>("step"), InstanceMethod<&Policy::save>("save"),
+                      InstanceMethod<&Policy::tensor>("tensor"), InstanceMethod<&Policy::progress>("progress"),
+                      InstanceMethod<&Policy::cancel>("cancel"), InstanceMethod<&Policy::close>("close"),
+                      InstanceAccessor<&Policy::info>("info")});
 }
 
 Policy::Policy(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Policy>(info) {}

@@ -27,8 +27,8 @@ class Policy : public Napi::ObjectWrap<Policy> {
   struct Job {
     explicit Job(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
     Napi::Promise::Deferred deferred;
-    std::function<void()> run;                          // on the policy's thread
-    std::function<Napi::Value(Napi::Env)> result;       // on the JavaScript thread
+    std::function<void()> run;                     // on the policy's thread
+    std::function<Napi::Value(Napi::Env)> result;  // on the JavaScript thread
     std::string error_code, error_message;
   };
 
@@ -55,8 +55,8 @@ class Policy : public Napi::ObjectWrap<Policy> {
   LoadConfig config_;
   Control control_;
   Report report_;
-  int pending_ = 0;       // jobs not settled yet; JavaScript thread only
-  bool closed_ = false;   // JavaScript thread only
+  int pending_ = 0;      // jobs not settled yet; JavaScript thread only
+  bool closed_ = false;  // JavaScript thread only
 
   std::thread thread_;
   std::mutex mutex_;

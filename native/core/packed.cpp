@@ -44,13 +44,15 @@ void check_forest(const Forest& forest, int32_t vocab, int32_t max_positions) {
   for (int32_t s = 0; s < forest.segments; s++) {
     const int32_t parent = forest.parents[s], length = forest.offsets[s + 1] - forest.offsets[s];
     require(parent >= -1 && parent < s, "VF_INVALID_VALUE",
-            "Expected the parent of segment " + std::to_string(s) + " to precede it but received " + std::to_string(parent));
+            "Expected the parent of segment " + std::to_string(s) + " to precede it but received " +
+                std::to_string(parent));
     require(length > 0, "VF_INVALID_VALUE",
             "Expected segment " + std::to_string(s) + " to have at least one token but received none");
     end[s] = length + (parent < 0 ? 0 : end[parent]);
     require(end[s] <= max_positions, "VF_TOO_LONG",
-            "Expected at most " + std::to_string(max_positions) + " tokens (the model's max_position_embeddings) but segment " +
-                std::to_string(s) + " ends at " + std::to_string(end[s]));
+            "Expected at most " + std::to_string(max_positions) +
+                " tokens (the model's max_position_embeddings) but segment " + std::to_string(s) + " ends at " +
+                std::to_string(end[s]));
     for (int32_t t = forest.offsets[s]; t < forest.offsets[s + 1]; t++)
       require(forest.ids[t] >= 0 && forest.ids[t] < vocab, "VF_INVALID_VALUE",
               "Expected a token id below " + std::to_string(vocab) + " but received " + std::to_string(forest.ids[t]));

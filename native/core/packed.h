@@ -15,9 +15,7 @@ struct BlockList {
 
   void append(const BlockList& other);
   // One more key: in the last block when that is this list's own and has room, else in `fresh` (taken when used).
-  bool last_has_room(size_t own_from) const {
-    return blocks.size() > own_from && counts.back() < kv_block;
-  }
+  bool last_has_room(size_t own_from) const { return blocks.size() > own_from && counts.back() < kv_block; }
 };
 
 // The rows of one forward pass, with everything the ops need to know of their order. Host memory.

@@ -17,8 +17,8 @@ enum class Purpose : uint32_t { policy = 0, verifier = 1, evaluation = 2, order 
 // One trajectory's stream. occurrence counts questions as drawn in the run (a question drawn twice has two).
 struct StreamKey {
   uint64_t seed = 0;
-  uint32_t purpose = 0;     // < 16
-  uint32_t step = 0;        // < 2^28
+  uint32_t purpose = 0;  // < 16
+  uint32_t step = 0;     // < 2^28
   uint32_t occurrence = 0;
   uint32_t sample = 0;
 };
@@ -52,7 +52,8 @@ VF_HOST_DEVICE inline double to_unit(uint32_t high, uint32_t low) {
 
 // The uniform number for the token at `position` of the trajectory `key`.
 VF_HOST_DEVICE inline double uniform_at(const StreamKey& key, uint32_t position) {
-  const Philox4 r = philox(key.seed, position, key.sample, key.occurrence, (key.purpose << 28) | (key.step & 0x0fffffffu));
+  const Philox4 r =
+      philox(key.seed, position, key.sample, key.occurrence, (key.purpose << 28) | (key.step & 0x0fffffffu));
   return to_unit(r.v[0], r.v[1]);
 }
 

@@ -42,8 +42,7 @@ size_t block_bytes(const void* memory) {
 class CpuOps final : public Ops {
  public:
   explicit CpuOps(const CpuOptions& options)
-      : pool_(options.threads),
-        context_{pool_, choose_kernels(options.isa), scratch_, weights_, options.bf16} {
+      : pool_(options.threads), context_{pool_, choose_kernels(options.isa), scratch_, weights_, options.bf16} {
     if (!options.bf16) return;
     require(context_.k.gemm.packed_product_bf16 && cpu_has_bf16(), "VF_UNSUPPORTED",
             std::string("Expected a CPU with AVX512-BF16 for bf16 but the kernels are ") + context_.k.isa +
@@ -139,10 +138,13 @@ bool cpu_has_bf16() {
 }
 
 std::vector<std::pair<std::string, double>> cpu_constants() {
-  std::vector<std::pair<std::string, double>> list = {
-      {"gemm_k_block", gemm_kc}, {"vocab_chunk", vocab_chunk}, {"kv_block", kv_block}, {"logprob_rows", logprob_rows},
-      {"attention_tile", attention_tile}, {"attention_chunk", attention_chunk},
-      {"layer_gradient_rows", layer_gradient_rows}};
+  std::vector<std::pair<std::string, double>> list = {{"gemm_k_block", gemm_kc},
+                                                      {"vocab_chunk", vocab_chunk},
+                                                      {"kv_block", kv_block},
+                                                      {"logprob_rows", logprob_rows},
+                                                      {"attention_tile", attention_tile},
+                                                      {"attention_chunk", attention_chunk},
+                                                      {"layer_gradient_rows", layer_gradient_rows}};
   for (const KernelTable* t : {kernels_avx512(), kernels_avx2(), kernels_base()}) {
     if (!t) continue;
     const std::string isa = t->isa;

@@ -11,8 +11,8 @@ namespace vf {
 
 struct CpuOptions {
   int threads = 1;
-  bool bf16 = false;     // weights and products in bf16 where the CPU has AVX512-BF16, else an error
-  std::string isa;       // "", "avx512", "avx2", "base": "" takes the best the CPU has
+  bool bf16 = false;  // weights and products in bf16 where the CPU has AVX512-BF16, else an error
+  std::string isa;    // "", "avx512", "avx2", "base": "" takes the best the CPU has
 };
 
 // Throws VF_UNSUPPORTED when the CPU lacks what was asked for.

@@ -14,14 +14,14 @@ struct GemmArgs {
   int64_t m, n, k;
   const float* a;
   int64_t a_row, a_k;
-  const float* b;       // unused by the packed products
+  const float* b;  // unused by the packed products
   int64_t b_row, b_k;
-  const void* packed;   // by `prepack` (or `prepack_bf16`) of the same table
+  const void* packed;  // by `prepack` (or `prepack_bf16`) of the same table
   float* c;
   int64_t ldc;
   bool accumulate;
-  bool round_b;         // b is rounded to bf16 first
-  const float* bias;    // [n] or null
+  bool round_b;       // b is rounded to bf16 first
+  const float* bias;  // [n] or null
 };
 
 // One task's part of the output; column_begin is a multiple of nr.
@@ -30,9 +30,9 @@ struct GemmTile {
 };
 
 struct GemmKernels {
-  int mr, nr;                          // height and width of the micro-kernel
-  int mc, nc;                          // rows and columns packed at a time
-  int64_t scratch_a, scratch_b;        // floats a thread needs
+  int mr, nr;                    // height and width of the micro-kernel
+  int mc, nc;                    // rows and columns packed at a time
+  int64_t scratch_a, scratch_b;  // floats a thread needs
   // b as panels of nr columns: per block of gemm_kc, [n / nr][k][nr], the last panel filled with zeros. Panels
   // [panel_begin, panel_end) of every block. The whole is k * (n rounded up to nr) floats.
   void (*prepack)(const float* b, int64_t n, int64_t k, void* packed, int64_t panel_begin, int64_t panel_end);

@@ -20,9 +20,8 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 template <class Body>
 void parallel_rows(CpuContext& c, int64_t rows, int64_t width, const Body& body) {
   const int64_t step = width >= task_floats ? 1 : task_floats / (width > 0 ? width : 1);
-  c.pool.parallel_for(pieces(rows, step), [&](int64_t task, int) {
-    body(task * step, least(rows, (task + 1) * step));
-  });
+  c.pool.parallel_for(pieces(rows, step),
+                      [&](int64_t task, int) { body(task * step, least(rows, (task + 1) * step)); });
 }
 
 // to[index[r]] += from[r] in the order of r: a task takes a range of columns of all rows.

@@ -28,9 +28,8 @@ struct Logits {
 void logits_of(CpuContext& context, const float* x, const float* head, int64_t rows, int64_t hidden, int64_t vocab,
                float scale, Logits& logits) {
   cpu_matmul(context, {rows, vocab, hidden, x, head, nullptr, logits.data, false});
-  context.pool.parallel_for(rows, [&](int64_t i, int) {
-    logits.lse[i] = row_lse(context.k.rows, logits.data + i * vocab, vocab, scale);
-  });
+  context.pool.parallel_for(
+      rows, [&](int64_t i, int) { logits.lse[i] = row_lse(context.k.rows, logits.data + i * vocab, vocab, scale); });
 }
 
 double bounded_exp(double x) { return exp_double(x > 20 ? 20.0 : x < -20 ? -20.0 : x); }
@@ -116,8 +115,8 @@ void cpu_logprob(CpuContext& context, const LogprobArgs& a) {
       if (!a.entropy) return;
       double entropy = 0;
       for (int64_t v = 0; v < a.vocab; v += vocab_chunk)
-        entropy += k.chunk_entropy(row + v, std::min<int64_t>(vocab_chunk, a.vocab - v), a.inv_temperature,
-                                   logits.lse[i]);
+        entropy +=
+            k.chunk_entropy(row + v, std::min<int64_t>(vocab_chunk, a.vocab - v), a.inv_temperature, logits.lse[i]);
       a.entropy[begin + i] = static_cast<float>(entropy);
     });
   }
@@ -144,8 +143,7 @@ void cpu_logprob_loss(CpuContext& context, const LogprobLossArgs& a) {
                       a.targets[begin + i]);
     });
     cpu_matmul_input_grad(context, {rows, a.vocab, a.hidden, logits.data, a.head, a.dx + begin * a.hidden, false});
-    cpu_matmul_weight_grad(context,
-                           {rows, a.vocab, a.hidden, logits.data, a.x + begin * a.hidden, a.dhead, nullptr});
+    cpu_matmul_weight_grad(context, {rows, a.vocab, a.hidden, logits.data, a.x + begin * a.hidden, a.dhead, nullptr});
   }
 }
 

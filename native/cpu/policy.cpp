@@ -14,11 +14,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // A trace's reward and what its answer tokens' exact weights are made of.
 struct TraceReward {
-  double log_value = -infinity;    // log R, exponent included; for log_probability this is R
-  double value = 0;                // R
-  bool missing = false;            // no reward is known: out of the baseline, weight 0
-  double log_base = -infinity;     // log of what the exponent is applied to
-  int32_t best = -1;               // mean_probability: the continuation that counts
+  double log_value = -infinity;  // log R, exponent included; for log_probability this is R
+  double value = 0;              // R
+  bool missing = false;          // no reward is known: out of the baseline, weight 0
+  double log_base = -infinity;   // log of what the exponent is applied to
+  int32_t best = -1;             // mean_probability: the continuation that counts
 };
 
 double continuation_log(const PolicyWeightsArgs& a, int32_t c) {

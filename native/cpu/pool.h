@@ -18,7 +18,8 @@ class Pool {
   // the body must not throw.
   template <class Body>
   void parallel_for(int64_t tasks, const Body& body) {
-    run(tasks, [](const void* b, int64_t task, int thread) { (*static_cast<const Body*>(b))(task, thread); }, &body);
+    run(
+        tasks, [](const void* b, int64_t task, int thread) { (*static_cast<const Body*>(b))(task, thread); }, &body);
   }
 
  private:

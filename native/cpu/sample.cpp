@@ -15,9 +15,7 @@ struct Candidate {
 };
 
 // Larger logits first, lower ids first among equals.
-bool before(const Candidate& a, const Candidate& b) {
-  return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
-}
+bool before(const Candidate& a, const Candidate& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 bool after(const Candidate& a, const Candidate& b) { return before(b, a); }
 
 // What a thread reuses from row to row; reserved beforehand, since a pool's body must not throw.
@@ -125,8 +123,8 @@ int64_t draw_cut(const Row& row, int32_t top_k, float top_p, Workspace& work) {
     if (kept >= share) break;
   }
   double below;
-  const int64_t chosen = pick(static_cast<int64_t>(work.weights.size()), row.uniform, kept,
-                              [&](int64_t i) { return work.weights[i]; }, below);
+  const int64_t chosen = pick(
+      static_cast<int64_t>(work.weights.size()), row.uniform, kept, [&](int64_t i) { return work.weights[i]; }, below);
   return chosen < 0 ? -1 : all[all.size() - 1 - chosen].id;
 }
 

@@ -155,14 +155,12 @@ struct Mask16 {
   QuadInt q[4];
 };
 
-#define VF_EACH_QUAD(T, expression) \
-  T r;                              \
+#define VF_EACH_QUAD(T, expression)                  \
+  T r;                                               \
   for (int i = 0; i < 4; i++) r.q[i] = (expression); \
   return r
 
-VF_INLINE F16 set1(float x) {
-  VF_EACH_QUAD(F16, (Quad{x, x, x, x}));
-}
+VF_INLINE F16 set1(float x) { VF_EACH_QUAD(F16, (Quad{x, x, x, x})); }
 VF_INLINE F16 zero() { return set1(0.0f); }
 VF_INLINE F16 loadu(const float* p) {
   F16 r;
@@ -238,9 +236,7 @@ VF_INLINE F16 neg(F16 a) { return mul(a, set1(-1.0f)); }
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
 VF_INLINE __m256 low_half(F16 a) { return _mm512_castps512_ps256(a.v); }
-VF_INLINE __m256 high_half(F16 a) {
-  return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a.v), 1));
-}
+VF_INLINE __m256 high_half(F16 a) { return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a.v), 1)); }
 #else
 VF_INLINE __m256 low_half(F16 a) { return a.lo; }
 VF_INLINE __m256 high_half(F16 a) { return a.hi; }

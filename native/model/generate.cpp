@@ -14,18 +14,18 @@ namespace {
 // A prompt whose keys and values are in the store, shared by its traces.
 struct Prefix {
   BlockList list;
-  int32_t users = 0;         // traces not finished yet
-  std::vector<float> hidden; // last row, before the final norm
+  int32_t users = 0;          // traces not finished yet
+  std::vector<float> hidden;  // last row, before the final norm
 };
 
 struct Trace {
   int32_t prompt = 0, sample = 0, index = 0;
-  BlockList list;            // the prompt's pairs, then this trace's own
+  BlockList list;  // the prompt's pairs, then this trace's own
   size_t own_from = 0;
-  int32_t reserved = 0;      // blocks it may still take
+  int32_t reserved = 0;  // blocks it may still take
   std::vector<int32_t> ids;
   std::vector<float> logprobs;
-  int32_t unread = 0;        // tokens at the end of ids that are not in the store yet
+  int32_t unread = 0;  // tokens at the end of ids that are not in the store yet
   Finish finish = Finish::length;
   int32_t stop_index = -1;
   StopMatcher matcher;
@@ -40,8 +40,19 @@ constexpr double cache_budget = 4.0e9;
 class Generator {
  public:
   Generator(Network& network, const SampleRequest& request, Control& control)
-      : network_(network), ops_(network.weights().ops()), spec_(network.weights().spec()), r_(request), control_(control), pool_(0),
-        memory_(ops_), index_(ops_), targets_(ops_), logits_(ops_), logprob_(ops_), hidden_(ops_), device_(ops_) {}
+      : network_(network),
+        ops_(network.weights().ops()),
+        spec_(network.weights().spec()),
+        r_(request),
+        control_(control),
+        pool_(0),
+        memory_(ops_),
+        index_(ops_),
+        targets_(ops_),
+        logits_(ops_),
+        logprob_(ops_),
+        hidden_(ops_),
+        device_(ops_) {}
 
   SampleOutput run();
 
@@ -75,7 +86,7 @@ class Generator {
   Buffer memory_, index_, targets_, logits_, logprob_, hidden_;
   DevicePlan device_;
   std::vector<Prefix> prefixes_;
-  std::deque<Trace> traces_;             // all, in the order (prompt, sample)
+  std::deque<Trace> traces_;  // all, in the order (prompt, sample)
   std::deque<Trace*> waiting_;
   std::vector<Trace*> living_, to_score_;
   SampleOutput out_;
@@ -92,7 +103,8 @@ class Stopwatch {
 };
 
 bool Generator::has_continuations(const Trace& trace) const {
-  return r_.continuation_offsets != nullptr && r_.continuation_offsets[trace.prompt + 1] > r_.continuation_offsets[trace.prompt];
+  return r_.continuation_offsets != nullptr &&
+         r_.continuation_offsets[trace.prompt + 1] > r_.continuation_offsets[trace.prompt];
 }
 
 // Most blocks a trace of this prompt can come to own, its continuations included.
@@ -108,10 +120,12 @@ void Generator::plan_memory() {
   int64_t traces = 0, worst_trace = 1, worst_prompt = 1, longest = 0;
   for (int32_t p = 0; p < r_.prompts.count; p++) {
     const int32_t length = r_.prompts.length(p);
-    require(length > 0, "VF_INVALID_VALUE", "Expected prompt " + std::to_string(p) + " to have at least one token but received none");
+    require(length > 0, "VF_INVALID_VALUE",
+            "Expected prompt " + std::to_string(p) + " to have at least one token but received none");
     for (int32_t i = 0; i < length; i++)
       require(r_.prompts.list(p)[i] >= 0 && r_.prompts.list(p)[i] < spec_.vocab, "VF_INVALID_VALUE",
-              "Expected a token id below " + std::to_string(spec_.vocab) + " but received " + std::to_string(r_.prompts.list(p)[i]));
+              "Expected a token id below " + std::to_string(spec_.vocab) + " but received " +
+                  std::to_string(r_.prompts.list(p)[i]));
     traces += r_.samples[p];
     const int64_t reserve = trace_reserve(p);
     worst_trace = std::max(worst_trace, reserve);
@@ -119,13 +133,15 @@ void Generator::plan_memory() {
     longest = std::max<int64_t>(longest, length + r_.max_tokens + static_cast<int64_t>(r_.force_border.size()));
     if (r_.continuation_offsets != nullptr)
       for (int32_t c = r_.continuation_offsets[p]; c < r_.continuation_offsets[p + 1]; c++)
-        longest = std::max<int64_t>(longest, length + r_.max_tokens + static_cast<int64_t>(r_.force_border.size()) + r_.continuations.length(c));
+        longest = std::max<int64_t>(longest, length + r_.max_tokens + static_cast<int64_t>(r_.force_border.size()) +
+                                                 r_.continuations.length(c));
   }
   require(longest <= spec_.max_positions, "VF_TOO_LONG",
-          "Expected prompt + max tokens + answer within the model's " + std::to_string(spec_.max_positions) + " positions but they may reach " +
-              std::to_string(longest));
+          "Expected prompt + max tokens + answer within the model's " + std::to_string(spec_.max_positions) +
+              " positions but they may reach " + std::to_string(longest));
   const Heads heads = spec_.attention();
-  const double block_bytes = static_cast<double>(heads.key_block_size() + heads.value_block_size()) * sizeof(float) * spec_.layers;
+  const double block_bytes =
+      static_cast<double>(heads.key_block_size() + heads.value_block_size()) * sizeof(float) * spec_.layers;
   const int64_t most = static_cast<int64_t>(cache_budget / block_bytes);
   const int64_t alive = std::max<int64_t>(1, std::min<int64_t>(traces, r_.max_batch));
   const int64_t wanted = alive * (worst_trace + worst_prompt) + worst_prompt;
@@ -161,7 +177,8 @@ SampleOutput Generator::run() {
     out_.offsets.push_back(static_cast<int32_t>(out_.ids.size()));
     out_.finish.push_back(static_cast<uint8_t>(trace.finish));
     out_.stop_index.push_back(trace.stop_index);
-    out_.continuation_logprobs.insert(out_.continuation_logprobs.end(), trace.continuation_logprobs.begin(), trace.continuation_logprobs.end());
+    out_.continuation_logprobs.insert(out_.continuation_logprobs.end(), trace.continuation_logprobs.begin(),
+                                      trace.continuation_logprobs.end());
     out_.continuation_offsets.push_back(static_cast<int32_t>(out_.continuation_logprobs.size()));
   }
   return std::move(out_);
@@ -172,7 +189,8 @@ void Generator::admit() {
   std::vector<int32_t> fresh;
   std::vector<Trace*> admitted;
   int32_t fresh_blocks = 0;
-  while (!waiting_.empty() && static_cast<int32_t>(living_.size() + to_score_.size() + admitted.size()) < std::max(1, r_.max_batch)) {
+  while (!waiting_.empty() &&
+         static_cast<int32_t>(living_.size() + to_score_.size() + admitted.size()) < std::max(1, r_.max_batch)) {
     Trace& trace = *waiting_.front();
     const bool needs_prefix = prefixes_[trace.prompt].hidden.empty() && (fresh.empty() || fresh.back() != trace.prompt);
     const int32_t prefix = needs_prefix ? blocks_for(r_.prompts.length(trace.prompt)) : 0;
@@ -186,7 +204,8 @@ void Generator::admit() {
     waiting_.pop_front();
   }
   require(!admitted.empty() || !living_.empty() || !to_score_.empty() || waiting_.empty(), "VF_OUT_OF_MEMORY",
-          "Expected room for one sequence in the KV store but " + std::to_string(pool_.free_count()) + " blocks are too few");
+          "Expected room for one sequence in the KV store but " + std::to_string(pool_.free_count()) +
+              " blocks are too few");
   if (!fresh.empty()) prefill(fresh);
   if (!admitted.empty()) first_tokens(admitted);
 }
@@ -215,7 +234,8 @@ void Generator::prefill(const std::vector<int32_t>& prompts) {
     for (size_t i = from; i < next; i++) {
       Prefix& prefix = prefixes_[prompts[i]];
       prefix.hidden.resize(static_cast<size_t>(spec_.hidden));
-      ops_.download(prefix.hidden.data(), hidden + static_cast<int64_t>(last_rows[i - from]) * spec_.hidden, prefix.hidden.size() * sizeof(float));
+      ops_.download(prefix.hidden.data(), hidden + static_cast<int64_t>(last_rows[i - from]) * spec_.hidden,
+                    prefix.hidden.size() * sizeof(float));
     }
     out_.prefill_tokens += plan.rows();
   }
@@ -271,9 +291,10 @@ void Generator::sample_rows(const float* normed, const std::vector<Trace*>& trac
   ops_.matmul({rows, vocab, spec_.hidden, normed, network_.weights().weights().head, nullptr, logits, false});
   std::vector<double> uniform(traces.size());
   for (size_t i = 0; i < traces.size(); i++)
-    uniform[i] = uniform_at(StreamKey{r_.seed, r_.purpose, r_.step, static_cast<uint32_t>(r_.occurrences[traces[i]->prompt]),
-                                      static_cast<uint32_t>(traces[i]->sample)},
-                            static_cast<uint32_t>(traces[i]->ids.size()));
+    uniform[i] =
+        uniform_at(StreamKey{r_.seed, r_.purpose, r_.step, static_cast<uint32_t>(r_.occurrences[traces[i]->prompt]),
+                             static_cast<uint32_t>(traces[i]->sample)},
+                   static_cast<uint32_t>(traces[i]->ids.size()));
   std::vector<int32_t> ids(traces.size());
   std::vector<float> logprobs(traces.size());
   ops_.sample({rows, vocab, logits, uniform.data(), r_.temperature, r_.top_p, r_.top_k, ids.data(), logprobs.data()});
@@ -284,7 +305,8 @@ void Generator::sample_rows(const float* normed, const std::vector<Trace*>& trac
 
 void Generator::accept(Trace& trace, int32_t id, float logprob) {
   require(logprob == logprob && logprob > -3.4e38f, "VF_NOT_FINITE",
-          "Expected a finite log-probability from op sample but received " + std::to_string(logprob) + " in trace " + std::to_string(trace.index));
+          "Expected a finite log-probability from op sample but received " + std::to_string(logprob) + " in trace " +
+              std::to_string(trace.index));
   trace.ids.push_back(id);
   trace.logprobs.push_back(logprob);
   trace.unread++;
@@ -305,9 +327,12 @@ void Generator::accept(Trace& trace, int32_t id, float logprob) {
 void Generator::finish(Trace& trace) {
   living_.erase(std::find(living_.begin(), living_.end(), &trace));
   if (!r_.force_border.empty() && trace.finish != Finish::border) force_border(trace);
-  if (trace.finish == Finish::border && has_continuations(trace)) to_score_.push_back(&trace);
-  else if (trace.unread > 1) to_score_.push_back(&trace);  // forced ids still need their log-probs
-  else retire(trace);
+  if (trace.finish == Finish::border && has_continuations(trace))
+    to_score_.push_back(&trace);
+  else if (trace.unread > 1)
+    to_score_.push_back(&trace);  // forced ids still need their log-probs
+  else
+    retire(trace);
 }
 
 void Generator::force_border(Trace& trace) {
@@ -392,8 +417,9 @@ void Generator::score_continuations() {
   const int64_t count = static_cast<int64_t>(rows.size());
   if (count > 0) {
     const float* normed = network_.final_norm(hidden, index_.upload(rows), count, false);
-    ops_.logprob({count, spec_.hidden, r_.usable_vocab, normed, network_.weights().weights().head, targets_.upload(targets),
-                  1 / (r_.temperature > 1e-6f ? r_.temperature : 1.0f), logprob_.floats(count), nullptr});
+    ops_.logprob({count, spec_.hidden, r_.usable_vocab, normed, network_.weights().weights().head,
+                  targets_.upload(targets), 1 / (r_.temperature > 1e-6f ? r_.temperature : 1.0f),
+                  logprob_.floats(count), nullptr});
     std::vector<float> values(rows.size());
     ops_.download(values.data(), logprob_.floats(0), values.size() * sizeof(float));
     for (size_t i = 0; i < values.size(); i++) *where[i] = values[i];

@@ -13,16 +13,32 @@ void DevicePlan::upload(const RowPlan& plan) {
   positions = positions_.upload(plan.positions);
   kv_block_id = block_id_.upload(plan.kv_block_id);
   kv_slot = slot_.upload(plan.kv_slot);
-  views = KvViews{view_offsets_.upload(plan.view_offsets), view_blocks_.upload(plan.view_blocks), view_counts_.upload(plan.view_counts),
-                  plan.views()};
-  runs = AttentionRuns{runs_.upload(plan.runs), static_cast<int32_t>(plan.runs.size()), families_.upload(plan.family_offsets),
-                       static_cast<int32_t>(plan.family_offsets.size()) - 1};
+  views = KvViews{view_offsets_.upload(plan.view_offsets), view_blocks_.upload(plan.view_blocks),
+                  view_counts_.upload(plan.view_counts), plan.views()};
+  runs = AttentionRuns{runs_.upload(plan.runs), static_cast<int32_t>(plan.runs.size()),
+                       families_.upload(plan.family_offsets), static_cast<int32_t>(plan.family_offsets.size()) - 1};
 }
 
 Network::Network(Weights& weights)
-    : weights_(weights), ops_(weights.ops()), spec_(weights.spec()), cos_(ops_), sin_(ops_), hidden_(ops_), gathered_(ops_), normed_(ops_),
-      final_rstd_(ops_), dgathered_(ops_), scratch_(ops_), d_wide_(ops_), d_gate_up_(ops_), d_row_(ops_), d_attended_(ops_), d_q_(ops_),
-      d_qkv_(ops_), d_keys_(ops_), d_values_(ops_) {
+    : weights_(weights),
+      ops_(weights.ops()),
+      spec_(weights.spec()),
+      cos_(ops_),
+      sin_(ops_),
+      hidden_(ops_),
+      gathered_(ops_),
+      normed_(ops_),
+      final_rstd_(ops_),
+      dgathered_(ops_),
+      scratch_(ops_),
+      d_wide_(ops_),
+      d_gate_up_(ops_),
+      d_row_(ops_),
+      d_attended_(ops_),
+      d_q_(ops_),
+      d_qkv_(ops_),
+      d_keys_(ops_),
+      d_values_(ops_) {
   const RopeTables tables = rope_tables(spec_, spec_.max_positions);
   cos_.upload(tables.cos);
   sin_.upload(tables.sin);
@@ -40,7 +56,8 @@ std::vector<KvStore> Network::make_stores(Buffer& memory, int64_t blocks) const 
 
 KvStore Network::layer_store(LayerState& state, int32_t blocks) {
   const Heads heads = spec_.attention();
-  return KvStore{state.keys.floats(blocks * heads.key_block_size()), state.values.floats(blocks * heads.value_block_size())};
+  return KvStore{state.keys.floats(blocks * heads.key_block_size()),
+                 state.values.floats(blocks * heads.value_block_size())};
 }
 
 // One block of the transformer; x [rows, hidden] is the residual stream, updated in place.
@@ -54,11 +71,12 @@ void Network::layer(int32_t index, const DevicePlan& plan, KvStore store, LayerS
   float* qkv = s.qkv.floats(rows * heads.qkv_width());
   ops_.matmul({rows, heads.qkv_width(), hidden, normed, w.qkv, w.qkv_bias, qkv, false});
   float* q = s.q.floats(rows * query);
-  ops_.qkv({rows, heads, spec_.rms_eps, qkv, w.q_norm, w.k_norm, plan.positions, cos_.floats(0), sin_.floats(0), plan.kv_block_id,
-            plan.kv_slot, q, store});
+  ops_.qkv({rows, heads, spec_.rms_eps, qkv, w.q_norm, w.k_norm, plan.positions, cos_.floats(0), sin_.floats(0),
+            plan.kv_block_id, plan.kv_slot, q, store});
   float* attended = s.attended.floats(rows * query);
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head_dim)));
-  ops_.attention({heads, scale, q, store, plan.views, plan.runs, attended, keep ? s.lse.floats(rows * spec_.heads) : nullptr});
+  ops_.attention(
+      {heads, scale, q, store, plan.views, plan.runs, attended, keep ? s.lse.floats(rows * spec_.heads) : nullptr});
   ops_.matmul({rows, hidden, query, attended, w.attention_out, nullptr, x, true});
   if (keep) ops_.copy(s.middle.floats(rows * hidden), x, static_cast<size_t>(rows * hidden) * sizeof(float));
   float* mlp_normed = s.mlp_normed.floats(rows * hidden);
@@ -97,7 +115,8 @@ float* Network::final_norm(const float* hidden, const int32_t* index, int64_t co
   float* gathered = gathered_.floats(count * spec_.hidden);
   ops_.gather_rows({count, spec_.hidden, hidden, index, gathered});
   float* normed = normed_.floats(count * spec_.hidden);
-  ops_.rmsnorm({count, spec_.hidden, spec_.rms_eps, gathered, weights_.weights().final_norm, normed, keep ? final_rstd_.floats(count) : nullptr});
+  ops_.rmsnorm({count, spec_.hidden, spec_.rms_eps, gathered, weights_.weights().final_norm, normed,
+                keep ? final_rstd_.floats(count) : nullptr});
   return normed;
 }
 

@@ -13,7 +13,14 @@ namespace vf {
 // A RowPlan in device memory.
 struct DevicePlan {
   explicit DevicePlan(Ops& ops)
-      : ids_(ops), positions_(ops), block_id_(ops), slot_(ops), view_offsets_(ops), view_blocks_(ops), view_counts_(ops), runs_(ops),
+      : ids_(ops),
+        positions_(ops),
+        block_id_(ops),
+        slot_(ops),
+        view_offsets_(ops),
+        view_blocks_(ops),
+        view_counts_(ops),
+        runs_(ops),
         families_(ops) {}
   void upload(const RowPlan& plan);
 
@@ -29,8 +36,20 @@ struct DevicePlan {
 // What a layer's backward pass needs of its forward pass; [rows, …].
 struct LayerState {
   explicit LayerState(Ops& ops)
-      : input(ops), normed(ops), rstd(ops), qkv(ops), q(ops), keys(ops), values(ops), attended(ops), lse(ops), middle(ops), mlp_normed(ops),
-        mlp_rstd(ops), gate_up(ops), activated(ops) {}
+      : input(ops),
+        normed(ops),
+        rstd(ops),
+        qkv(ops),
+        q(ops),
+        keys(ops),
+        values(ops),
+        attended(ops),
+        lse(ops),
+        middle(ops),
+        mlp_normed(ops),
+        mlp_rstd(ops),
+        gate_up(ops),
+        activated(ops) {}
   Buffer input, normed, rstd, qkv, q, keys, values, attended, lse, middle, mlp_normed, mlp_rstd, gate_up, activated;
 };
 

@@ -7,8 +7,8 @@ namespace vf {
 
 void Network::final_norm_backward(const float* dnormed, const int32_t* index, int64_t count, float* dx) {
   float* dgathered = dgathered_.floats(count * spec_.hidden);
-  ops_.rmsnorm_backward({count, spec_.hidden, gathered_.floats(0), weights_.weights().final_norm, final_rstd_.floats(0), dnormed, dgathered, false,
-                         weights_.grads().final_norm});
+  ops_.rmsnorm_backward({count, spec_.hidden, gathered_.floats(0), weights_.weights().final_norm, final_rstd_.floats(0),
+                         dnormed, dgathered, false, weights_.grads().final_norm});
   ops_.scatter_rows({count, spec_.hidden, dgathered, index, dx});
 }
 
@@ -42,7 +42,8 @@ void Network::layer_backward(int32_t index, const DevicePlan& plan, int32_t bloc
   float* d_row = d_row_.floats(rows * hidden);
   ops_.matmul_input_grad({rows, 2 * ffn, hidden, d_gate_up, w.gate_up, d_row, false});
   ops_.matmul_weight_grad({rows, 2 * ffn, hidden, d_gate_up, s.mlp_normed.floats(0), g.gate_up, nullptr});
-  ops_.rmsnorm_backward({rows, hidden, s.middle.floats(0), w.mlp_norm, s.mlp_rstd.floats(0), d_row, dx, true, g.mlp_norm});
+  ops_.rmsnorm_backward(
+      {rows, hidden, s.middle.floats(0), w.mlp_norm, s.mlp_rstd.floats(0), d_row, dx, true, g.mlp_norm});
 
   float* d_attended = d_attended_.floats(rows * query);
   ops_.matmul_input_grad({rows, hidden, query, dx, w.attention_out, d_attended, false});
@@ -55,14 +56,15 @@ void Network::layer_backward(int32_t index, const DevicePlan& plan, int32_t bloc
   const KvStore store = layer_store(s, blocks);
   float* d_q = d_q_.floats(rows * query);
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head_dim)));
-  ops_.attention_backward({heads, scale, s.q.floats(0), store, plan.views, plan.runs, s.attended.floats(0), s.lse.floats(0), d_attended, d_q,
-                           d_keys, d_values});
+  ops_.attention_backward({heads, scale, s.q.floats(0), store, plan.views, plan.runs, s.attended.floats(0),
+                           s.lse.floats(0), d_attended, d_q, d_keys, d_values});
   float* d_qkv = d_qkv_.floats(rows * heads.qkv_width());
-  ops_.qkv_backward({rows, heads, spec_.rms_eps, s.qkv.floats(0), w.q_norm, w.k_norm, plan.positions, cos_.floats(0), sin_.floats(0),
-                     plan.kv_block_id, plan.kv_slot, d_q, d_keys, d_values, d_qkv, g.q_norm, g.k_norm});
+  ops_.qkv_backward({rows, heads, spec_.rms_eps, s.qkv.floats(0), w.q_norm, w.k_norm, plan.positions, cos_.floats(0),
+                     sin_.floats(0), plan.kv_block_id, plan.kv_slot, d_q, d_keys, d_values, d_qkv, g.q_norm, g.k_norm});
   ops_.matmul_input_grad({rows, heads.qkv_width(), hidden, d_qkv, w.qkv, d_row, false});
   ops_.matmul_weight_grad({rows, heads.qkv_width(), hidden, d_qkv, s.normed.floats(0), g.qkv, g.qkv_bias});
-  ops_.rmsnorm_backward({rows, hidden, s.input.floats(0), w.attention_norm, s.rstd.floats(0), d_row, dx, true, g.attention_norm});
+  ops_.rmsnorm_backward(
+      {rows, hidden, s.input.floats(0), w.attention_norm, s.rstd.floats(0), d_row, dx, true, g.attention_norm});
 }
 
 }  // namespace vf

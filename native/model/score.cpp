@@ -8,7 +8,8 @@
 
 namespace vf {
 
-std::vector<TreeRange> split_trees(const Forest& forest, const std::vector<int32_t>& trees, int32_t first, int32_t last, int64_t tokens) {
+std::vector<TreeRange> split_trees(const Forest& forest, const std::vector<int32_t>& trees, int32_t first, int32_t last,
+                                   int64_t tokens) {
   std::vector<int64_t> size(static_cast<size_t>(last - first), 0);
   for (int32_t s = 0; s < forest.segments; s++)
     if (trees[s] >= first && trees[s] < last) size[trees[s] - first] += forest.offsets[s + 1] - forest.offsets[s];
@@ -29,12 +30,14 @@ std::vector<int32_t> span_firsts(const Forest& forest, const std::vector<Span>& 
   std::vector<int32_t> firsts{0};
   for (const Span& span : spans) {
     require(span.segment >= 0 && span.segment < forest.segments, "VF_INVALID_VALUE",
-            "Expected a segment below " + std::to_string(forest.segments) + " in a span but received " + std::to_string(span.segment));
+            "Expected a segment below " + std::to_string(forest.segments) + " in a span but received " +
+                std::to_string(span.segment));
     const int32_t length = forest.offsets[span.segment + 1] - forest.offsets[span.segment];
     const int32_t least = forest.parents[span.segment] < 0 ? 1 : 0;
     require(span.start >= least && span.start <= span.end && span.end <= length, "VF_INVALID_VALUE",
-            "Expected a span within [" + std::to_string(least) + ", " + std::to_string(length) + ") of segment " + std::to_string(span.segment) +
-                " but received [" + std::to_string(span.start) + ", " + std::to_string(span.end) + ")");
+            "Expected a span within [" + std::to_string(least) + ", " + std::to_string(length) + ") of segment " +
+                std::to_string(span.segment) + " but received [" + std::to_string(span.start) + ", " +
+                std::to_string(span.end) + ")");
     firsts.push_back(firsts.back() + span.end - span.start);
   }
   return firsts;
@@ -67,8 +70,8 @@ ScoreOutput score(Network& network, const ScoreRequest& request, const Control& 
     }
     const float* normed = network.final_norm(hidden, index.upload(rows), count, false);
     float* device_entropy = request.entropy ? entropy.floats(count) : nullptr;
-    ops.logprob({count, spec.hidden, request.usable_vocab, normed, weights.weights().head, targets.upload(ids), 1 / request.temperature,
-                 logprob.floats(count), device_entropy});
+    ops.logprob({count, spec.hidden, request.usable_vocab, normed, weights.weights().head, targets.upload(ids),
+                 1 / request.temperature, logprob.floats(count), device_entropy});
     std::vector<float> values(static_cast<size_t>(count));
     const auto fetch = [&](const float* from, std::vector<float>& to) {
       ops.download(values.data(), from, values.size() * sizeof(float));

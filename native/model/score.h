@@ -24,7 +24,8 @@ struct ScoreOutput {
 struct TreeRange {
   int32_t first, last;
 };
-std::vector<TreeRange> split_trees(const Forest& forest, const std::vector<int32_t>& trees, int32_t first, int32_t last, int64_t tokens);
+std::vector<TreeRange> split_trees(const Forest& forest, const std::vector<int32_t>& trees, int32_t first, int32_t last,
+                                   int64_t tokens);
 
 // Index of each span's first token among all span tokens; the last entry is their number. Checks the spans.
 std::vector<int32_t> span_firsts(const Forest& forest, const std::vector<Span>& spans);

@@ -23,7 +23,7 @@ class StopMatcher {
 
  private:
   const StopRule* rule_;
-  size_t keep_ = 0;   // bytes a later match may still need
+  size_t keep_ = 0;  // bytes a later match may still need
   std::string tail_;
 };
 

@@ -13,8 +13,21 @@ namespace {
 class TrainStep {
  public:
   TrainStep(Network& network, const StepRequest& request, const Control& control)
-      : network_(network), weights_(network.weights()), ops_(weights_.ops()), spec_(weights_.spec()), r_(request), control_(control),
-        device_(ops_), index_(ops_), targets_(ops_), weight_(ops_), old_(ops_), ref_(ops_), kl_(ops_), logprob_(ops_), dnormed_(ops_),
+      : network_(network),
+        weights_(network.weights()),
+        ops_(weights_.ops()),
+        spec_(weights_.spec()),
+        r_(request),
+        control_(control),
+        device_(ops_),
+        index_(ops_),
+        targets_(ops_),
+        weight_(ops_),
+        old_(ops_),
+        ref_(ops_),
+        kl_(ops_),
+        logprob_(ops_),
+        dnormed_(ops_),
         dx_(ops_) {}
 
   StepOutput run();
@@ -52,7 +65,8 @@ void expect_size(const char* name, size_t expected, size_t actual) {
 
 void TrainStep::check() {
   require(weights_.trainable(), "VF_INVALID_STATE", "Expected a trainable policy but it was loaded for inference only");
-  require(!r_.group_offsets.empty() && !r_.continuation_offsets.empty(), "VF_INVALID_VALUE", "Expected at least one group but received none");
+  require(!r_.group_offsets.empty() && !r_.continuation_offsets.empty(), "VF_INVALID_VALUE",
+          "Expected at least one group but received none");
   check_forest(r_.forest, spec_.vocab, spec_.max_positions);
   firsts_ = span_firsts(r_.forest, r_.spans);
   trees_ = tree_of_segments(r_.forest);
@@ -84,7 +98,8 @@ void TrainStep::check() {
   const int32_t tree_count = trees_.empty() ? 0 : *std::max_element(trees_.begin(), trees_.end()) + 1;
   int32_t next = 0;
   for (size_t g = 0; g < groups; g++) {
-    require(first[g] < 0 || first[g] >= next, "VF_INVALID_VALUE", "Expected the trees of group " + std::to_string(g) + " to follow those of the groups before it");
+    require(first[g] < 0 || first[g] >= next, "VF_INVALID_VALUE",
+            "Expected the trees of group " + std::to_string(g) + " to follow those of the groups before it");
     group_tree_[g] = next;
     if (last[g] >= 0) next = last[g] + 1;
   }
@@ -105,15 +120,19 @@ void TrainStep::make_weights() {
   out_.advantage.resize(static_cast<size_t>(traces));
   out_.skipped.resize(static_cast<size_t>(groups));
   std::vector<float> trace_weight(static_cast<size_t>(traces)), answer_weight(r_.answer_logprobs.size());
-  Buffer group_offsets(ops_), continuation_offsets(ops_), answer_offsets(ops_), answer_logprob(ops_), given(ops_), log_reward(ops_), reward(ops_),
-      advantage(ops_), traces_out(ops_), answers_out(ops_), skipped(ops_);
+  Buffer group_offsets(ops_), continuation_offsets(ops_), answer_offsets(ops_), answer_logprob(ops_), given(ops_),
+      log_reward(ops_), reward(ops_), advantage(ops_), traces_out(ops_), answers_out(ops_), skipped(ops_);
   const std::vector<int32_t> no_answers{0};
-  ops_.policy_weights({traces, groups, group_offsets.upload(r_.group_offsets), continuation_offsets.upload(r_.continuation_offsets),
-                       answer_offsets.upload(r_.answer_offsets.empty() ? no_answers : r_.answer_offsets), answer_logprob.upload(r_.answer_logprobs),
-                       r_.given.empty() ? nullptr : given.upload(r_.given), r_.reward, r_.advantage, r_.answer_weight, r_.reward_exponent,
-                       1.0 / r_.length_divisor, log_reward.floats(traces), reward.floats(traces), advantage.floats(traces), traces_out.floats(traces),
-                       answers_out.floats(static_cast<int64_t>(answer_weight.size())), skipped.get<int32_t>(groups)});
-  const auto fetch = [&](auto& to, Buffer& from) { ops_.download(to.data(), from.get<char>(0), to.size() * sizeof(to[0])); };
+  ops_.policy_weights(
+      {traces, groups, group_offsets.upload(r_.group_offsets), continuation_offsets.upload(r_.continuation_offsets),
+       answer_offsets.upload(r_.answer_offsets.empty() ? no_answers : r_.answer_offsets),
+       answer_logprob.upload(r_.answer_logprobs), r_.given.empty() ? nullptr : given.upload(r_.given), r_.reward,
+       r_.advantage, r_.answer_weight, r_.reward_exponent, 1.0 / r_.length_divisor, log_reward.floats(traces),
+       reward.floats(traces), advantage.floats(traces), traces_out.floats(traces),
+       answers_out.floats(static_cast<int64_t>(answer_weight.size())), skipped.get<int32_t>(groups)});
+  const auto fetch = [&](auto& to, Buffer& from) {
+    ops_.download(to.data(), from.get<char>(0), to.size() * sizeof(to[0]));
+  };
   fetch(out_.log_reward, log_reward);
   fetch(out_.reward, reward);
   fetch(out_.advantage, advantage);
@@ -127,7 +146,8 @@ void TrainStep::make_weights() {
       const bool counts = r_.terms == Terms::both || (r_.terms == Terms::answer) == is_answer;
       if (is_answer) {
         require(answer < answer_weight.size(), "VF_INVALID_VALUE",
-                "Expected " + std::to_string(answer_weight.size()) + " answer tokens in the spans (as in answerLogprobs) but received more");
+                "Expected " + std::to_string(answer_weight.size()) +
+                    " answer tokens in the spans (as in answerLogprobs) but received more");
         token_weight_[t] = counts ? answer_weight[answer] : 0;
         answer++;
       } else {
@@ -143,7 +163,8 @@ StepOutput TrainStep::run() {
   make_weights();
   out_.logprobs.resize(static_cast<size_t>(firsts_.back()));
   out_.span_tokens = firsts_.back();
-  const int32_t groups = static_cast<int32_t>(r_.group_offsets.size()) - 1, parts = std::min(r_.mini_batches, std::max(1, groups));
+  const int32_t groups = static_cast<int32_t>(r_.group_offsets.size()) - 1,
+                parts = std::min(r_.mini_batches, std::max(1, groups));
   for (int32_t epoch = 0; epoch < r_.epochs; epoch++)
     for (int32_t part = 0; part < parts; part++)
       mini_batch(epoch, static_cast<int32_t>(static_cast<int64_t>(groups) * part / parts),
@@ -164,7 +185,8 @@ void TrainStep::mini_batch(int32_t epoch, int32_t first_group, int32_t last_grou
   ops_.zero(weights_.arena(Arena::grad), static_cast<size_t>(weights_.arena_count()) * sizeof(float));
   TokenStats stats;
   const bool before_updates = out_.updates == 0 && epoch == 0;
-  for (const TreeRange& range : split_trees(r_.forest, trees_, group_tree_[first_group], group_tree_[last_group], r_.micro_batch_tokens))
+  for (const TreeRange& range :
+       split_trees(r_.forest, trees_, group_tree_[first_group], group_tree_[last_group], r_.micro_batch_tokens))
     micro_batch(range, scale, epoch == 0, stats);
   out_.weighted_logprob += stats.weighted_logprob;
   out_.surrogate += stats.surrogate;
@@ -182,9 +204,11 @@ void TrainStep::mini_batch(int32_t epoch, int32_t first_group, int32_t last_grou
 
 void TrainStep::not_finite(const char* op, const SpanRow& row) const {
   const int32_t span = span_of(row.index), trace = r_.span_trace[span];
-  const auto group = std::upper_bound(r_.group_offsets.begin(), r_.group_offsets.end(), trace) - r_.group_offsets.begin() - 1;
-  throw Error("VF_NOT_FINITE", "Expected finite numbers from op " + std::string(op) + " but received NaN or infinity in group " + std::to_string(group) +
-                                   ", trace " + std::to_string(trace) + "; the weights stay as they were before this update");
+  const auto group =
+      std::upper_bound(r_.group_offsets.begin(), r_.group_offsets.end(), trace) - r_.group_offsets.begin() - 1;
+  throw Error("VF_NOT_FINITE", "Expected finite numbers from op " + std::string(op) +
+                                   " but received NaN or infinity in group " + std::to_string(group) + ", trace " +
+                                   std::to_string(trace) + "; the weights stay as they were before this update");
 }
 
 void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, TokenStats& stats) {
@@ -259,7 +283,9 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
 
 void TrainStep::update() {
   const double norm = std::sqrt(ops_.squared_norm(weights_.arena(Arena::grad), weights_.arena_count()));
-  require(std::isfinite(norm), "VF_NOT_FINITE", "Expected a finite gradient norm but received NaN or infinity; the weights stay as they were before this update");
+  require(
+      std::isfinite(norm), "VF_NOT_FINITE",
+      "Expected a finite gradient norm but received NaN or infinity; the weights stay as they were before this update");
   out_.grad_norms.push_back(norm);
   if (!r_.update) return;
   const Optimizer& o = r_.optimizer;

@@ -34,8 +34,9 @@ struct File {
     for (size_t done = 0; done < bytes;) {
       const ssize_t n = ::pread(fd, static_cast<char*>(to) + done, bytes - done, offset + static_cast<int64_t>(done));
       if (n < 0 && errno == EINTR) continue;
-      require(n > 0, "VF_MODEL_FILE", "Expected " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) + " of " + path +
-                                          " but the file ends early (interrupted copy?)");
+      require(n > 0, "VF_MODEL_FILE",
+              "Expected " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) + " of " + path +
+                  " but the file ends early (interrupted copy?)");
       done += static_cast<size_t>(n);
     }
   }
@@ -43,8 +44,9 @@ struct File {
     for (size_t done = 0; done < bytes;) {
       const ssize_t n = ::write(fd, static_cast<const char*>(from) + done, bytes - done);
       if (n < 0 && errno == EINTR) continue;
-      require(n > 0, errno == ENOSPC ? "VF_DISK_FULL" : "VF_MODEL_FILE", "Expected to write " + std::to_string(bytes) + " bytes to " + path +
-                                                                       " but received: " + std::strerror(errno));
+      require(n > 0, errno == ENOSPC ? "VF_DISK_FULL" : "VF_MODEL_FILE",
+              "Expected to write " + std::to_string(bytes) + " bytes to " + path +
+                  " but received: " + std::strerror(errno));
       done += static_cast<size_t>(n);
     }
   }
@@ -106,11 +108,12 @@ ModelWeights Weights::pointers(float* base) const {
   ModelWeights w;
   w.embedding = at("model.embed_tokens.weight");
   for (int32_t l = 0; l < spec_.layers; l++)
-    w.layers.push_back(LayerWeights{at(layer_name(l, "input_layernorm.weight")), at(layer_name(l, "self_attn.q_proj.weight")),
-                                    at(layer_name(l, "self_attn.q_proj.bias")), at(layer_name(l, "self_attn.q_norm.weight")),
-                                    at(layer_name(l, "self_attn.k_norm.weight")), at(layer_name(l, "self_attn.o_proj.weight")),
-                                    at(layer_name(l, "post_attention_layernorm.weight")), at(layer_name(l, "mlp.gate_proj.weight")),
-                                    at(layer_name(l, "mlp.down_proj.weight"))});
+    w.layers.push_back(
+        LayerWeights{at(layer_name(l, "input_layernorm.weight")), at(layer_name(l, "self_attn.q_proj.weight")),
+                     at(layer_name(l, "self_attn.q_proj.bias")), at(layer_name(l, "self_attn.q_norm.weight")),
+                     at(layer_name(l, "self_attn.k_norm.weight")), at(layer_name(l, "self_attn.o_proj.weight")),
+                     at(layer_name(l, "post_attention_layernorm.weight")), at(layer_name(l, "mlp.gate_proj.weight")),
+                     at(layer_name(l, "mlp.down_proj.weight"))});
   w.final_norm = at("model.norm.weight");
   w.head = spec_.tied ? w.embedding : at("lm_head.weight");
   return w;
@@ -123,12 +126,17 @@ const Parameter& Weights::find(const std::string& name) const {
 }
 
 float* Weights::arena(Arena which) {
-  require(which == Arena::weight || trainable_, "VF_INVALID_STATE", "Expected a trainable policy but it was loaded for inference only");
+  require(which == Arena::weight || trainable_, "VF_INVALID_STATE",
+          "Expected a trainable policy but it was loaded for inference only");
   switch (which) {
-    case Arena::weight: return weight_.floats(count_);
-    case Arena::grad: return grad_.floats(count_);
-    case Arena::m: return m_.floats(count_);
-    default: return v_.floats(count_);
+    case Arena::weight:
+      return weight_.floats(count_);
+    case Arena::grad:
+      return grad_.floats(count_);
+    case Arena::m:
+      return m_.floats(count_);
+    default:
+      return v_.floats(count_);
   }
 }
 
@@ -146,17 +154,21 @@ void Weights::read(const std::vector<TensorFile>& tensors) {
     for (int64_t done = 0; done < p.count; done += chunk) {
       const int64_t n = std::min(chunk, p.count - done);
       file->read_at(raw.data(), static_cast<size_t>(n * width), t.offset + done * width);
-      if (t.dtype == Dtype::f32) std::memcpy(values.data(), raw.data(), static_cast<size_t>(n) * 4);
-      else to_floats(reinterpret_cast<const uint16_t*>(raw.data()), n, t.dtype == Dtype::f16, values.data());
+      if (t.dtype == Dtype::f32)
+        std::memcpy(values.data(), raw.data(), static_cast<size_t>(n) * 4);
+      else
+        to_floats(reinterpret_cast<const uint16_t*>(raw.data()), n, t.dtype == Dtype::f16, values.data());
       ops_.upload(arena(t.arena) + p.offset + done, values.data(), static_cast<size_t>(n) * 4);
     }
     if (t.arena == Arena::weight) seen[t.name] = true;
   }
-  for (const Parameter& p : list_) require(seen[p.name], "VF_MODEL_FILE", "Expected a tensor named " + p.name + " but the model files have none");
+  for (const Parameter& p : list_)
+    require(seen[p.name], "VF_MODEL_FILE", "Expected a tensor named " + p.name + " but the model files have none");
   ops_.weights_changed();
 }
 
-void Weights::write(const std::string& path, const std::vector<uint8_t>& header, const std::vector<TensorOut>& tensors) {
+void Weights::write(const std::string& path, const std::vector<uint8_t>& header,
+                    const std::vector<TensorOut>& tensors) {
   const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
   const uint64_t length = header.size();
   file.write_all(&length, sizeof length);
@@ -176,7 +188,8 @@ void Weights::write(const std::string& path, const std::vector<uint8_t>& header,
       }
     }
   }
-  require(::fsync(file.fd) == 0, "VF_MODEL_FILE", "Expected to sync " + path + " but received: " + std::strerror(errno));
+  require(::fsync(file.fd) == 0, "VF_MODEL_FILE",
+          "Expected to sync " + path + " but received: " + std::strerror(errno));
 }
 
 std::vector<float> Weights::tensor(Arena which, const std::string& name) {

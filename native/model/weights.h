@@ -48,7 +48,8 @@ class Weights {
   // Allocates the arenas; the moments and gradients only when `trainable`.
   Weights(Ops& ops, const Spec& spec, bool trainable);
 
-  // Reads every tensor; throws VF_MODEL_FILE with the file's name when one can't be read whole, is missing or misshaped.
+  // Reads every tensor; throws VF_MODEL_FILE with the file's name when one can't be read whole, is missing or
+  // misshaped.
   void read(const std::vector<TensorFile>& tensors);
   // Writes the header (with its length) and the tensors in order, then syncs the file to disk.
   void write(const std::string& file, const std::vector<uint8_t>& header, const std::vector<TensorOut>& tensors);

@@ -35,7 +35,7 @@ struct KvStore {
 struct KvViews {
   const int32_t* offsets;  // [views + 1] into blocks and counts
   const int32_t* blocks;
-  const int32_t* counts;   // 1..kv_block
+  const int32_t* counts;  // 1..kv_block
   int32_t views;
 };
 
@@ -55,9 +55,9 @@ struct AttentionRuns {
 // y[r] = table[ids[r]]
 struct EmbedArgs {
   int64_t rows, hidden;
-  const int32_t* ids;   // [rows]
-  const float* table;   // [vocab, hidden]
-  float* y;             // [rows, hidden]
+  const int32_t* ids;  // [rows]
+  const float* table;  // [vocab, hidden]
+  float* y;            // [rows, hidden]
 };
 // dtable[ids[r]] += dy[r], in the order of r
 struct EmbedBackwardArgs {
@@ -74,14 +74,14 @@ struct RmsNormArgs {
   const float* x;
   const float* weight;  // [width]
   float* y;
-  float* rstd;          // [rows] or null
+  float* rstd;  // [rows] or null
 };
 // dx (+)= d/dx, dweight += d/dweight (partial sums over fixed blocks of 64 rows, added in order)
 struct RmsNormBackwardArgs {
   int64_t rows, width;
   const float* x;
   const float* weight;
-  const float* rstd;    // [rows]
+  const float* rstd;  // [rows]
   const float* dy;
   float* dx;
   bool accumulate_dx;
@@ -93,7 +93,7 @@ struct MatmulArgs {
   int64_t rows, out, in;
   const float* x;
   const float* w;
-  const float* bias;    // [out] or null
+  const float* bias;  // [out] or null
   float* y;
   bool accumulate;
 };
@@ -122,14 +122,14 @@ struct QkvArgs {
   Heads heads;
   float eps;
   const float* qkv;
-  const float* q_norm;          // [head_dim] or null
-  const float* k_norm;          // [head_dim] or null
-  const int32_t* positions;     // [rows]
-  const float* cos;             // [max_position, head_dim / 2]
+  const float* q_norm;       // [head_dim] or null
+  const float* k_norm;       // [head_dim] or null
+  const int32_t* positions;  // [rows]
+  const float* cos;          // [max_position, head_dim / 2]
   const float* sin;
-  const int32_t* kv_block_id;   // [rows]
-  const int32_t* kv_slot;       // [rows] 0..kv_block-1
-  float* q;                     // [rows, q_heads, head_dim]
+  const int32_t* kv_block_id;  // [rows]
+  const int32_t* kv_slot;      // [rows] 0..kv_block-1
+  float* q;                    // [rows, q_heads, head_dim]
   KvStore store;
 };
 // From dq [rows, q_heads, head_dim] and the key and value gradients (both blocks [kv_heads, kv_block, value_pad]):
@@ -138,7 +138,7 @@ struct QkvBackwardArgs {
   int64_t rows;
   Heads heads;
   float eps;
-  const float* qkv;             // the forward input
+  const float* qkv;  // the forward input
   const float* q_norm;
   const float* k_norm;
   const int32_t* positions;
@@ -161,12 +161,12 @@ struct QkvBackwardArgs {
 struct AttentionArgs {
   Heads heads;
   float scale;
-  const float* q;               // [rows, q_heads, head_dim]
+  const float* q;  // [rows, q_heads, head_dim]
   KvStore store;
   KvViews views;
   AttentionRuns runs;
-  float* out;                   // [rows, q_heads, head_dim]
-  float* lse;                   // [rows, q_heads]: log-sum-exp of the scaled scores, or null
+  float* out;  // [rows, q_heads, head_dim]
+  float* lse;  // [rows, q_heads]: log-sum-exp of the scaled scores, or null
 };
 // dq (written), dkeys and dvalues (added; zeroed by the caller). Keys shared by several runs get their gradient in
 // the order of the runs.
@@ -179,17 +179,17 @@ struct AttentionBackwardArgs {
   AttentionRuns runs;
   const float* out;
   const float* lse;
-  const float* dout;            // [rows, q_heads, head_dim]
-  float* dq;                    // [rows, q_heads, head_dim]
-  float* dkeys;                 // blocks [kv_heads, kv_block, value_pad]
-  float* dvalues;               // blocks [kv_heads, kv_block, value_pad]
+  const float* dout;  // [rows, q_heads, head_dim]
+  float* dq;          // [rows, q_heads, head_dim]
+  float* dkeys;       // blocks [kv_heads, kv_block, value_pad]
+  float* dvalues;     // blocks [kv_heads, kv_block, value_pad]
 };
 
 // y = silu(gate) * up, with gate_up [rows, 2 width]: gate first
 struct SwigluArgs {
   int64_t rows, width;
   const float* gate_up;
-  float* y;                     // [rows, width]
+  float* y;  // [rows, width]
 };
 // dgate_up is written
 struct SwigluBackwardArgs {
@@ -201,14 +201,14 @@ struct SwigluBackwardArgs {
 
 // y[i] = x[index[i]]
 struct GatherRowsArgs {
-  int64_t rows, width;          // rows of y
+  int64_t rows, width;  // rows of y
   const float* x;
   const int32_t* index;
   float* y;
 };
 // dx[index[i]] += dy[i], in the order of i
 struct ScatterRowsArgs {
-  int64_t rows, width;          // rows of dy
+  int64_t rows, width;  // rows of dy
   const float* dy;
   const int32_t* index;
   float* dx;
@@ -224,8 +224,8 @@ struct LogprobArgs {
   const float* head;            // [vocab, hidden]
   const int32_t* targets;       // [rows]
   float inv_temperature;
-  float* logprob;               // [rows]
-  float* entropy;               // [rows] or null
+  float* logprob;  // [rows]
+  float* entropy;  // [rows] or null
 };
 
 // What a pass over span tokens found; sums in double, in the order of rows.
@@ -237,9 +237,9 @@ struct TokenStats {
   double mismatch_sum = 0;      // sum |logprob - old_logprob| over rows with an old log-prob
   double mismatch_max = 0;
   double ratio_max = 1, ratio_min = 1;
-  double clipped = 0;           // rows whose gradient the clip removed
+  double clipped = 0;  // rows whose gradient the clip removed
   int64_t rows = 0;
-  int64_t first_nonfinite = -1; // row of the first log-prob or coefficient that is not finite
+  int64_t first_nonfinite = -1;  // row of the first log-prob or coefficient that is not finite
 };
 
 // The clipped policy objective of every span token and its gradient (PPO, Schulman et al. 2017, eq. 7; dual clip,
@@ -255,18 +255,18 @@ struct LogprobLossArgs {
   const float* head;
   const int32_t* targets;
   float inv_temperature;
-  const float* weight;          // [rows]: advantage or answer weight, divisors included
-  const float* old_logprob;     // [rows] or null
-  bool on_policy;               // r = 1 by definition; old_logprob is then only measured
-  const float* ref_logprob;     // [rows] or null
-  const float* kl_weight;       // [rows] or null
-  float clip_low, clip_high;    // < 0: no clip
-  float dual_clip;              // <= 0: none
-  float tis_cap;                // > 0: the weight is multiplied by min(exp(logprob - old), cap), detached, on policy
-  float* logprob;               // [rows], written
-  float* dx;                    // [rows, hidden]
-  float* dhead;                 // [vocab, hidden]
-  TokenStats* stats;            // host memory, added to
+  const float* weight;        // [rows]: advantage or answer weight, divisors included
+  const float* old_logprob;   // [rows] or null
+  bool on_policy;             // r = 1 by definition; old_logprob is then only measured
+  const float* ref_logprob;   // [rows] or null
+  const float* kl_weight;     // [rows] or null
+  float clip_low, clip_high;  // < 0: no clip
+  float dual_clip;            // <= 0: none
+  float tis_cap;              // > 0: the weight is multiplied by min(exp(logprob - old), cap), detached, on policy
+  float* logprob;             // [rows], written
+  float* dx;                  // [rows, hidden]
+  float* dhead;               // [vocab, hidden]
+  TokenStats* stats;          // host memory, added to
 };
 
 enum class RewardKind : int32_t { probability = 0, mean_probability = 1, log_probability = 2, given = 3 };
@@ -297,14 +297,14 @@ struct PolicyWeightsArgs {
   RewardKind reward;
   AdvantageKind advantage;
   AnswerWeight answer_weight;
-  double exponent;                      // k
-  double scale;                         // multiplies every weight: 1 / (traces of the step * length divisor)
-  float* log_reward;                    // [traces]
-  float* reward_value;                  // [traces]
-  float* advantage_value;               // [traces]
-  float* trace_weight;                  // [traces]: weight of every reasoning token
-  float* answer_token_weight;           // [answer tokens]
-  int32_t* skipped;                     // [groups] 1 where a group gives no signal by rule
+  double exponent;             // k
+  double scale;                // multiplies every weight: 1 / (traces of the step * length divisor)
+  float* log_reward;           // [traces]
+  float* reward_value;         // [traces]
+  float* advantage_value;      // [traces]
+  float* trace_weight;         // [traces]: weight of every reasoning token
+  float* answer_token_weight;  // [answer tokens]
+  int32_t* skipped;            // [groups] 1 where a group gives no signal by rule
 };
 
 // First decoupled weight decay, then Adam (Loshchilov & Hutter 2019): all arrays are [count].
@@ -315,8 +315,8 @@ struct AdamWArgs {
   float* m;
   float* v;
   float lr, beta1, beta2, eps, weight_decay;
-  float bias1, bias2;                   // 1 - beta^step
-  float grad_scale;                     // the clip factor
+  float bias1, bias2;  // 1 - beta^step
+  float grad_scale;    // the clip factor
 };
 
 // One token a row from logits [rows, vocab]. temperature 0: the largest logit (lowest id on ties), log-prob at T = 1.
@@ -325,11 +325,11 @@ struct AdamWArgs {
 struct SampleArgs {
   int64_t rows, vocab;
   const float* logits;
-  const double* uniform;                // [rows], host memory
+  const double* uniform;  // [rows], host memory
   float temperature, top_p;
   int32_t top_k;
-  int32_t* ids;                         // [rows], host memory
-  float* logprob;                       // [rows], host memory
+  int32_t* ids;    // [rows], host memory
+  float* logprob;  // [rows], host memory
 };
 
 class Ops {

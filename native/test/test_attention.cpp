@@ -39,7 +39,7 @@ std::string label(const Case& c) {
          " head_dim " + std::to_string(c.in.heads.head_dim);
 }
 
-const int shapes[][3] = {{4, 4, 8},  {4, 2, 24}, {8, 4, 32}, {8, 2, 64}, {7, 1, 64},
+const int shapes[][3] = {{4, 4, 8},   {4, 2, 24},  {8, 4, 32}, {8, 2, 64},  {7, 1, 64},
                          {2, 1, 128}, {14, 2, 80}, {4, 1, 32}, {2, 2, 256}, {3, 1, 2}};
 
 void test_oracle(std::vector<Backend>& backends) {

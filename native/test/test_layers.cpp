@@ -191,11 +191,23 @@ struct QkvCase {
   Doubles x, wq, wk;
 
   QkvCase(vf::Heads h, bool with_norm)
-      : heads(h), norm(with_norm), width(h.qkv_width()), qkv(random_floats(size_t(rows) * width, 10)),
-        q_norm(random_floats(h.head_dim, 11)), k_norm(random_floats(h.head_dim, 12)), cos(size_t(200) * h.head_dim / 2),
-        sin(cos.size()), dq(random_floats(size_t(rows) * h.q_heads * h.head_dim, 13)),
-        dkeys(random_floats(size_t(blocks) * h.value_block_size(), 14)), dvalues(random_floats(dkeys.size(), 15)),
-        positions(rows), block(rows), slot(rows), x(widen(qkv)), wq(widen(q_norm)), wk(widen(k_norm)) {
+      : heads(h),
+        norm(with_norm),
+        width(h.qkv_width()),
+        qkv(random_floats(size_t(rows) * width, 10)),
+        q_norm(random_floats(h.head_dim, 11)),
+        k_norm(random_floats(h.head_dim, 12)),
+        cos(size_t(200) * h.head_dim / 2),
+        sin(cos.size()),
+        dq(random_floats(size_t(rows) * h.q_heads * h.head_dim, 13)),
+        dkeys(random_floats(size_t(blocks) * h.value_block_size(), 14)),
+        dvalues(random_floats(dkeys.size(), 15)),
+        positions(rows),
+        block(rows),
+        slot(rows),
+        x(widen(qkv)),
+        wq(widen(q_norm)),
+        wk(widen(k_norm)) {
     const int half = h.head_dim / 2;
     for (int p = 0; p < 200; p++) {
       for (int i = 0; i < half; i++) {
@@ -278,9 +290,18 @@ void test_qkv(std::vector<Backend>& backends) {
         gk.fill(7);
         gv.fill(7);
         for (int r = 0; r < c.rows; r += step) {
-          ops.qkv({std::min(step, c.rows - r), heads, c.eps, c.qkv.data() + size_t(r) * c.width,
-                   norm ? c.q_norm.data() : nullptr, norm ? c.k_norm.data() : nullptr, c.positions.data() + r,
-                   c.cos.data(), c.sin.data(), c.block.data() + r, c.slot.data() + r, gq.data() + size_t(r) * q_width,
+          ops.qkv({std::min(step, c.rows - r),
+                   heads,
+                   c.eps,
+                   c.qkv.data() + size_t(r) * c.width,
+                   norm ? c.q_norm.data() : nullptr,
+                   norm ? c.k_norm.data() : nullptr,
+                   c.positions.data() + r,
+                   c.cos.data(),
+                   c.sin.data(),
+                   c.block.data() + r,
+                   c.slot.data() + r,
+                   gq.data() + size_t(r) * q_width,
                    {gk.data(), gv.data()}});
         }
         return joined({&gq, &gk, &gv});
@@ -303,14 +324,19 @@ void test_qkv(std::vector<Backend>& backends) {
         if (b.fused) check(got.same_bits(other), "qkv_backward: bits of " + b.name + where);
         check_close(nmse(other, widen(got)), 1e-10, "qkv_backward on " + b.name + where);
       }
-      check_gradient(c.x, got.data(), [&] { return c.loss(); }, "dqkv" + where);
+      check_gradient(
+          c.x, got.data(), [&] { return c.loss(); }, "dqkv" + where);
       float* norms = got.data() + c.qkv.size();
       for (int i = 0; i < dim; i++) {
         norms[i] -= before_q[i];
         norms[dim + i] -= before_k[i];
       }
-      if (norm) check_gradient(c.wq, norms, [&] { return c.loss(); }, "dq_norm" + where);
-      if (norm) check_gradient(c.wk, norms + dim, [&] { return c.loss(); }, "dk_norm" + where);
+      if (norm)
+        check_gradient(
+            c.wq, norms, [&] { return c.loss(); }, "dq_norm" + where);
+      if (norm)
+        check_gradient(
+            c.wk, norms + dim, [&] { return c.loss(); }, "dk_norm" + where);
       for (int i = 0; i < 2 * dim && !norm; i++) check(norms[i] == 0, "no gradient where there is no norm");
     }
   }
@@ -356,7 +382,8 @@ void test_swiglu(std::vector<Backend>& backends) {
       return joined({&dx});
     });
     for (size_t i = 0; i < got.size(); i++) check(std::isfinite(got[i]), "swiglu_backward stays finite");
-    check_gradient(in, got.data(), [&] { return dot(forward(), dy); }, "swiglu");
+    check_gradient(
+        in, got.data(), [&] { return dot(forward(), dy); }, "swiglu");
   }
   passed("swiglu and its gradient equal double loops");
 }

@@ -9,7 +9,8 @@ struct Case {
   int64_t rows, hidden, vocab;
   Floats x, head;
   Ints targets;
-  Case(int64_t r, int64_t h, int64_t v, uint64_t seed, float size) : rows(r), hidden(h), vocab(v), x(r * h), head(v * h), targets(r) {
+  Case(int64_t r, int64_t h, int64_t v, uint64_t seed, float size)
+      : rows(r), hidden(h), vocab(v), x(r * h), head(v * h), targets(r) {
     Numbers numbers(seed);
     numbers.fill(x, size);
     numbers.fill(head, size);
@@ -51,7 +52,8 @@ void test_forward(std::vector<Backend>& backends) {
     for (Backend& b : backends) {
       b.ops->weights_changed();
       Floats lp(c.rows), entropy(c.rows);
-      b.ops->logprob({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), 1 / 0.7f, lp.data(), entropy.data()});
+      b.ops->logprob({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), 1 / 0.7f, lp.data(),
+                      entropy.data()});
       check_close(nmse(lp, truth.logprob), 1e-10, b.name + " logprob");
       check_close(nmse(entropy, truth.entropy), 1e-10, b.name + " entropy");
       check(lp.intact() && entropy.intact(), b.name + " logprob writes outside its output");
@@ -71,10 +73,12 @@ void test_forward(std::vector<Backend>& backends) {
       Ints ids(c.rows);
       b.ops->sample({c.rows, c.vocab, logits.data(), uniform.data(), 0.7f, 1, 0, ids.data(), sampled.data()});
       Floats again(c.rows);
-      b.ops->logprob({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), ids.data(), 1 / 0.7f, again.data(), nullptr});
+      b.ops->logprob(
+          {c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), ids.data(), 1 / 0.7f, again.data(), nullptr});
       check(again.same_bits(sampled), b.name + ": the sampler's log-probs have other bits than the training pass");
       const int64_t last = c.rows - 1;
-      b.ops->logprob({1, c.hidden, c.vocab, c.x.data() + last * c.hidden, c.head.data(), ids.data() + last, 1 / 0.7f, alone.data(), nullptr});
+      b.ops->logprob({1, c.hidden, c.vocab, c.x.data() + last * c.hidden, c.head.data(), ids.data() + last, 1 / 0.7f,
+                      alone.data(), nullptr});
       check(std::memcmp(&alone[0], &again[last], 4) == 0, b.name + ": a row's log-prob has other bits alone");
     }
   }
@@ -92,7 +96,8 @@ double row_loss(const Objective& o, double lp, double now, double weight, double
   double s;
   if (o.old && !o.on_policy) {
     const double r = std::exp(lp - old);
-    const double low = o.clip_low >= 0 ? 1 - double(o.clip_low) : -INFINITY, high = o.clip_high >= 0 ? 1 + double(o.clip_high) : INFINITY;
+    const double low = o.clip_low >= 0 ? 1 - double(o.clip_low) : -INFINITY,
+                 high = o.clip_high >= 0 ? 1 + double(o.clip_high) : INFINITY;
     s = std::fmin(r * weight, std::fmin(std::fmax(r, low), high) * weight);
     if (weight < 0 && o.dual_clip > 0) s = std::fmax(s, o.dual_clip * weight);
   } else {
@@ -105,9 +110,9 @@ double row_loss(const Objective& o, double lp, double now, double weight, double
 
 void test_gradient(std::vector<Backend>& backends) {
   const Objective objectives[] = {
-      {"plain", false, true, false, -1, -1, 0, 0},       {"measured old", true, true, false, 0.2f, 0.2f, 3, 0},
-      {"tis", true, true, true, -1, -1, 0, 1.1f},        {"ratio without clip", true, false, false, -1, -1, 0, 0},
-      {"clip", true, false, true, 0.2f, 0.28f, 0, 0},    {"dual clip", true, false, true, 0.2f, 0.2f, 1.3f, 0},
+      {"plain", false, true, false, -1, -1, 0, 0},    {"measured old", true, true, false, 0.2f, 0.2f, 3, 0},
+      {"tis", true, true, true, -1, -1, 0, 1.1f},     {"ratio without clip", true, false, false, -1, -1, 0, 0},
+      {"clip", true, false, true, 0.2f, 0.28f, 0, 0}, {"dual clip", true, false, true, 0.2f, 0.2f, 1.3f, 0},
   };
   const float inv_temperature = 1 / 0.8f;
   for (const Objective& o : objectives) {
@@ -124,7 +129,8 @@ void test_gradient(std::vector<Backend>& backends) {
     const auto loss = [&](const std::vector<double>& x, const std::vector<double>& head) {
       const Truth t = truth_of(c, x, head, inv_temperature);
       double sum = 0;
-      for (int64_t i = 0; i < c.rows; i++) sum += row_loss(o, t.logprob[i], start.logprob[i], weight[i], old[i], ref[i], kl_weight[i]);
+      for (int64_t i = 0; i < c.rows; i++)
+        sum += row_loss(o, t.logprob[i], start.logprob[i], weight[i], old[i], ref[i], kl_weight[i]);
       return sum;
     };
     const auto differences = [&](std::vector<double> x, std::vector<double> head, bool of_head) {
@@ -148,18 +154,38 @@ void test_gradient(std::vector<Backend>& backends) {
       Floats gx(c.x.size()), gh(c.head.size()), lp(c.rows), forward(c.rows);
       gh.fill(0.25f);
       vf::TokenStats stats;
-      b.ops->logprob_loss({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), inv_temperature, weight.data(),
-                           o.old ? old.data() : nullptr, o.on_policy, o.ref ? ref.data() : nullptr, o.ref ? kl_weight.data() : nullptr,
-                           o.clip_low, o.clip_high, o.dual_clip, o.tis_cap, lp.data(), gx.data(), gh.data(), &stats});
+      b.ops->logprob_loss({c.rows,
+                           c.hidden,
+                           c.vocab,
+                           c.x.data(),
+                           c.head.data(),
+                           c.targets.data(),
+                           inv_temperature,
+                           weight.data(),
+                           o.old ? old.data() : nullptr,
+                           o.on_policy,
+                           o.ref ? ref.data() : nullptr,
+                           o.ref ? kl_weight.data() : nullptr,
+                           o.clip_low,
+                           o.clip_high,
+                           o.dual_clip,
+                           o.tis_cap,
+                           lp.data(),
+                           gx.data(),
+                           gh.data(),
+                           &stats});
       for (size_t i = 0; i < gh.size(); i++) gh[i] -= 0.25f;
       check_close(nmse(gx, dx), 1e-10, b.name + " dx, " + o.name);
       check_close(nmse(gh, dhead), 1e-10, b.name + " dhead, " + o.name);
       check(gx.intact() && gh.intact() && lp.intact(), b.name + " logprob_loss writes outside its output");
-      b.ops->logprob({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), inv_temperature, forward.data(), nullptr});
+      b.ops->logprob({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), inv_temperature,
+                      forward.data(), nullptr});
       check(forward.same_bits(lp), "logprob_loss and logprob have the same bits");
       check(stats.rows == 9 && stats.first_nonfinite == -1, "rows are counted");
-      if (o.on_policy) check(stats.ratio_max == 1 && stats.ratio_min == 1 && stats.clipped == 0, "the ratio is 1 by definition");
-      if (o.old) check(stats.mismatch_max > 0.1 && stats.mismatch_sum >= stats.mismatch_max, "the mismatch is measured");
+      if (o.on_policy)
+        check(stats.ratio_max == 1 && stats.ratio_min == 1 && stats.clipped == 0, "the ratio is 1 by definition");
+      if (o.old)
+        check(stats.mismatch_max > 0.1 && stats.mismatch_sum >= stats.mismatch_max, "the mismatch is measured");
       if (&b == &backends[0]) {
         std::memcpy(bits_x.data(), gx.data(), gx.size() * 4);
         std::memcpy(bits_head.data(), gh.data(), gh.size() * 4);
@@ -182,8 +208,26 @@ void test_large_bits(std::vector<Backend>& backends) {
     Floats gx(c.x.size()), gh(c.head.size()), lp(c.rows);
     gh.fill(0);
     vf::TokenStats stats;
-    b.ops->logprob_loss({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), 1, weight.data(), nullptr, true,
-                         nullptr, nullptr, -1, -1, 0, 0, lp.data(), gx.data(), gh.data(), &stats});
+    b.ops->logprob_loss({c.rows,
+                         c.hidden,
+                         c.vocab,
+                         c.x.data(),
+                         c.head.data(),
+                         c.targets.data(),
+                         1,
+                         weight.data(),
+                         nullptr,
+                         true,
+                         nullptr,
+                         nullptr,
+                         -1,
+                         -1,
+                         0,
+                         0,
+                         lp.data(),
+                         gx.data(),
+                         gh.data(),
+                         &stats});
     if (&b == &backends[0]) {
       std::memcpy(bits_x.data(), gx.data(), gx.size() * 4);
       std::memcpy(bits_head.data(), gh.data(), gh.size() * 4);
@@ -203,7 +247,8 @@ void test_stats() {
   dhead.fill(0);
   targets.fill(0);
   const float half = std::log(0.5f);
-  const float olds[] = {half, half - std::log(1.5f), half + std::log(2.0f), half - std::log(4.0f)}, weights[] = {1, 1, -1, -1};
+  const float olds[] = {half, half - std::log(1.5f), half + std::log(2.0f), half - std::log(4.0f)},
+              weights[] = {1, 1, -1, -1};
   for (int i = 0; i < 4; i++) {
     weight[i] = weights[i];
     old[i] = olds[i];
@@ -211,8 +256,26 @@ void test_stats() {
     kl[i] = i == 0 ? 0.5f : 0;
   }
   vf::TokenStats s;
-  ops->logprob_loss({4, 1, 2, x.data(), head.data(), targets.data(), 1, weight.data(), old.data(), false, ref.data(), kl.data(),
-                     0.2f, 0.2f, 3, 0, lp.data(), dx.data(), dhead.data(), &s});
+  ops->logprob_loss({4,
+                     1,
+                     2,
+                     x.data(),
+                     head.data(),
+                     targets.data(),
+                     1,
+                     weight.data(),
+                     old.data(),
+                     false,
+                     ref.data(),
+                     kl.data(),
+                     0.2f,
+                     0.2f,
+                     3,
+                     0,
+                     lp.data(),
+                     dx.data(),
+                     dhead.data(),
+                     &s});
   // ratios 1, 1.5, 0.5, 4 -> s = 1, 1.2, -0.8, max(-4, -3)
   check_close(std::fabs(s.surrogate - (1 + 1.2 - 0.8 - 3)), 1e-6, "surrogate");
   check(s.clipped == 3, "three rows are clipped");
@@ -237,8 +300,26 @@ void test_extremes(std::vector<Backend>& backends) {
     const auto run = [&](Floats& l, Floats& d, vf::TokenStats& stats) {
       b.ops->weights_changed();
       dhead.fill(0);
-      b.ops->logprob_loss({c.rows, c.hidden, c.vocab, c.x.data(), c.head.data(), c.targets.data(), 1, weight.data(), nullptr, true,
-                           nullptr, nullptr, -1, -1, 0, 0, l.data(), d.data(), dhead.data(), &stats});
+      b.ops->logprob_loss({c.rows,
+                           c.hidden,
+                           c.vocab,
+                           c.x.data(),
+                           c.head.data(),
+                           c.targets.data(),
+                           1,
+                           weight.data(),
+                           nullptr,
+                           true,
+                           nullptr,
+                           nullptr,
+                           -1,
+                           -1,
+                           0,
+                           0,
+                           l.data(),
+                           d.data(),
+                           dhead.data(),
+                           &stats});
     };
     vf::TokenStats clean, broken;
     run(clean_lp, clean_dx, clean);
@@ -249,7 +330,8 @@ void test_extremes(std::vector<Backend>& backends) {
     check(std::isnan(lp[3]) && broken.first_nonfinite == 3, "a NaN stays visible and its row is named");
     for (int64_t i = 0; i < c.rows; i++)
       if (i != 3)
-        check(std::memcmp(&lp[i], &clean_lp[i], 4) == 0 && std::memcmp(&dx[i * 4], &clean_dx[i * 4], 16) == 0, "a NaN row leaves the others' bits alone");
+        check(std::memcmp(&lp[i], &clean_lp[i], 4) == 0 && std::memcmp(&dx[i * 4], &clean_dx[i * 4], 16) == 0,
+              "a NaN row leaves the others' bits alone");
     check(std::isnan(dhead[0]), "a NaN reaches the head's gradient");
   }
   passed("a certain token has log-prob 0 and a NaN names its row and leaves the others alone");

@@ -1,7 +1,6 @@
 // Matrix products against plain double loops, and their invariances: rows, threads, instruction sets, weight updates.
 #include "guarded.h"
 
-
 #if defined(__SANITIZE_ADDRESS__)
 // A test asks for more memory than there is; the sanitizer is to refuse it as malloc does.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
@@ -23,7 +22,8 @@ double constant(const char* name) {
 }
 
 // a[m, k] b[n, k]^T + old in double
-std::vector<double> product(const Floats& a, const Floats& b, const Floats* old, const Floats* bias, int64_t m, int64_t n, int64_t k) {
+std::vector<double> product(const Floats& a, const Floats& b, const Floats* old, const Floats* bias, int64_t m,
+                            int64_t n, int64_t k) {
   std::vector<double> y(m * n);
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) {
@@ -41,7 +41,7 @@ Floats transposed(const Floats& x, int64_t rows, int64_t columns) {
   return y;
 }
 
-const Shape shapes[] = {{1, 1, 1},    {1, 33, 5},   {2, 31, 513},  {3, 100, 64},   {5, 16, 1025},  {13, 129, 31},
+const Shape shapes[] = {{1, 1, 1},     {1, 33, 5},    {2, 31, 513},   {3, 100, 64},   {5, 16, 1025},  {13, 129, 31},
                         {14, 32, 512}, {15, 97, 600}, {17, 1040, 70}, {64, 48, 1100}, {229, 65, 130}, {300, 1100, 40}};
 
 void test_forward(std::vector<Backend>& backends) {
@@ -67,7 +67,8 @@ void test_forward(std::vector<Backend>& backends) {
         std::memcpy(first.data(), y.data(), y.size() * 4);
         std::memcpy(first_added.data(), z.data(), z.size() * 4);
       } else if (b.fused) {
-        check(first.same_bits(y) && first_added.same_bits(z), b.name + " matmul has other bits than " + backends[0].name);
+        check(first.same_bits(y) && first_added.same_bits(z),
+              b.name + " matmul has other bits than " + backends[0].name);
       }
     }
   }
@@ -77,7 +78,8 @@ void test_forward(std::vector<Backend>& backends) {
 void test_gradients(std::vector<Backend>& backends) {
   for (const Shape& s : shapes) {
     Numbers numbers(s.rows * 7 + s.in);
-    Floats x(s.rows * s.in), w(s.out * s.in), dy(s.rows * s.out), old_dx(s.rows * s.in), old_dw(s.out * s.in), old_db(s.out);
+    Floats x(s.rows * s.in), w(s.out * s.in), dy(s.rows * s.out), old_dx(s.rows * s.in), old_dw(s.out * s.in),
+        old_db(s.out);
     for (Floats* f : {&x, &w, &dy, &old_dx, &old_dw, &old_db}) numbers.fill(*f);
     Floats ones(s.rows);
     ones.fill(1);
@@ -102,7 +104,8 @@ void test_gradients(std::vector<Backend>& backends) {
         std::memcpy(bits_dw.data(), d.data(), d.size() * 4);
         std::memcpy(bits_db.data(), e.data(), e.size() * 4);
       } else if (b.fused) {
-        check(bits_dx.same_bits(c) && bits_dw.same_bits(d) && bits_db.same_bits(e), b.name + " gradients have other bits");
+        check(bits_dx.same_bits(c) && bits_dw.same_bits(d) && bits_db.same_bits(e),
+              b.name + " gradients have other bits");
       }
     }
   }
@@ -197,7 +200,8 @@ void test_bf16() {
     one->weights_changed();
     two->matmul({s.rows, s.out, s.in, x.data(), w.data(), bias.data(), y.data(), false});
     one->matmul({s.rows, s.out, s.in, x.data(), w.data(), bias.data(), z.data(), false});
-    check_close(nmse(y, product(xr, wr, nullptr, &bias, s.rows, s.out, s.in)), 1e-10, "bf16 matmul of rounded operands");
+    check_close(nmse(y, product(xr, wr, nullptr, &bias, s.rows, s.out, s.in)), 1e-10,
+                "bf16 matmul of rounded operands");
     check(y.intact() && y.same_bits(z), "bf16 matmul has the same bits for threads 1 and 2");
     for (int64_t r = 0; r < s.rows; r += 7) {
       Floats alone(s.out);
@@ -208,8 +212,11 @@ void test_bf16() {
     dw.fill(0);
     two->matmul_input_grad({s.rows, s.out, s.in, dy.data(), w.data(), dx.data(), false});
     two->matmul_weight_grad({s.rows, s.out, s.in, dy.data(), x.data(), dw.data(), nullptr});
-    check_close(nmse(dx, product(dy, transposed(wr, s.out, s.in), nullptr, nullptr, s.rows, s.in, s.out)), 1e-10, "bf16 input gradient");
-    check_close(nmse(dw, product(transposed(dy, s.rows, s.out), transposed(xr, s.rows, s.in), nullptr, nullptr, s.out, s.in, s.rows)), 1e-10, "bf16 weight gradient");
+    check_close(nmse(dx, product(dy, transposed(wr, s.out, s.in), nullptr, nullptr, s.rows, s.in, s.out)), 1e-10,
+                "bf16 input gradient");
+    check_close(nmse(dw, product(transposed(dy, s.rows, s.out), transposed(xr, s.rows, s.in), nullptr, nullptr, s.out,
+                                 s.in, s.rows)),
+                1e-10, "bf16 weight gradient");
   }
   passed("bf16 products equal the double loop over rounded operands and are row and thread invariant");
 }

@@ -27,7 +27,8 @@ void test_adamw(std::vector<Backend>& backends) {
       steps.fill(grad, 3);
       const float lr = 0.01f, beta1 = 0.9f, beta2 = 0.95f, eps = 1e-8f, decay = 0.1f, clip = 0.5f;
       const double c1 = 1 - std::pow(double(beta1), step), c2 = 1 - std::pow(double(beta2), step);
-      b.ops->adamw({count, w.data(), grad.data(), m.data(), v.data(), lr, beta1, beta2, eps, decay, float(c1), float(c2), clip});
+      b.ops->adamw(
+          {count, w.data(), grad.data(), m.data(), v.data(), lr, beta1, beta2, eps, decay, float(c1), float(c2), clip});
       for (int64_t i = 0; i < count; i++) {
         const double g = double(grad[i]) * clip;
         ww[i] -= double(lr) * decay * ww[i];
@@ -58,7 +59,8 @@ void test_norm(std::vector<Backend>& backends) {
     for (size_t i = 0; i < count; i++) sum += double(x[i]) * x[i];
     const double first = backends[0].ops->squared_norm(x.data(), count);
     check_close(std::fabs(first - sum), 1e-12 * sum, "squared norm");
-    for (Backend& b : backends) check(b.ops->squared_norm(x.data(), count) == first, b.name + " squared norm has other bits");
+    for (Backend& b : backends)
+      check(b.ops->squared_norm(x.data(), count) == first, b.name + " squared norm has other bits");
   }
   x[100] = NAN;
   check(std::isnan(backends[0].ops->squared_norm(x.data(), x.size())), "a NaN stays visible in the norm");
@@ -70,14 +72,19 @@ void test_scalar_math() {
   double worst_log = 0, worst_exp = 0;
   for (int i = 0; i < 200000; i++) {
     const double wide = i % 2 ? 1400 : 0.01, t = (numbers.unit() - 0.5) * wide, x = std::exp(t);
-    const long double log_truth = std::log(static_cast<long double>(x)), exp_truth = std::exp(static_cast<long double>(t));
+    const long double log_truth = std::log(static_cast<long double>(x)),
+                      exp_truth = std::exp(static_cast<long double>(t));
     worst_log = std::fmax(worst_log, std::fabs(double((vf::log_double(x) - log_truth) / log_truth)));
     worst_exp = std::fmax(worst_exp, std::fabs(double((vf::exp_double(t) - exp_truth) / exp_truth)));
   }
   check_close(worst_log, 4e-16, "log in double");
   check_close(worst_exp, 4e-16, "exp in double");
-  check(vf::log_double(0) == -INFINITY && std::isnan(vf::log_double(-1)) && vf::log_double(INFINITY) == INFINITY && vf::log_double(1) == 0, "borders of log");
-  check(vf::exp_double(-INFINITY) == 0 && vf::exp_double(0) == 1 && vf::exp_double(710) == INFINITY && std::isnan(vf::exp_double(NAN)), "borders of exp");
+  check(vf::log_double(0) == -INFINITY && std::isnan(vf::log_double(-1)) && vf::log_double(INFINITY) == INFINITY &&
+            vf::log_double(1) == 0,
+        "borders of log");
+  check(vf::exp_double(-INFINITY) == 0 && vf::exp_double(0) == 1 && vf::exp_double(710) == INFINITY &&
+            std::isnan(vf::exp_double(NAN)),
+        "borders of exp");
   check(vf::exp_double(-745) == std::exp(-745.0) && vf::log_double(5e-324) == std::log(5e-324), "subnormal numbers");
   passed("own exp and log are within 4e-16 and right at their borders");
 }

@@ -41,10 +41,11 @@ Outcome weights_of(const std::vector<Group>& groups, const Options& o) {
   r.answer_weight.resize(logprob.size());
   r.skipped.resize(groups.size());
   static const auto ops = vf::make_cpu_backend({});
-  ops->policy_weights({static_cast<int32_t>(n), static_cast<int32_t>(groups.size()), group_offsets.data(), continuation_offsets.data(),
-                       answer_offsets.data(), logprob.data(), o.given.empty() ? nullptr : o.given.data(), o.reward, o.advantage,
-                       o.answer, o.exponent, o.scale, r.log_reward.data(), r.reward.data(), r.advantage.data(),
-                       r.trace_weight.data(), r.answer_weight.data(), r.skipped.data()});
+  ops->policy_weights({static_cast<int32_t>(n), static_cast<int32_t>(groups.size()), group_offsets.data(),
+                       continuation_offsets.data(), answer_offsets.data(), logprob.data(),
+                       o.given.empty() ? nullptr : o.given.data(), o.reward, o.advantage, o.answer, o.exponent, o.scale,
+                       r.log_reward.data(), r.reward.data(), r.advantage.data(), r.trace_weight.data(),
+                       r.answer_weight.data(), r.skipped.data()});
   return r;
 }
 
@@ -52,7 +53,8 @@ float ln(double p) { return static_cast<float>(std::log(p)); }
 void near(const std::vector<float>& got, const std::vector<double>& want, const char* what) {
   check(got.size() == want.size(), what);
   for (size_t i = 0; i < got.size(); i++)
-    check(std::isnan(want[i]) ? std::isnan(got[i]) : got[i] == want[i] || std::fabs(got[i] - want[i]) <= 2e-7 * std::fabs(want[i]) + 2e-8,
+    check(std::isnan(want[i]) ? std::isnan(got[i])
+                              : got[i] == want[i] || std::fabs(got[i] - want[i]) <= 2e-7 * std::fabs(want[i]) + 2e-8,
           std::string(what) + ": " + std::to_string(got[i]) + " instead of " + std::to_string(want[i]));
 }
 
@@ -102,7 +104,8 @@ void test_ties() {
     check(r.skipped[0] == 0 && r.skipped[1] == 0, "equal or zero rewards are no rule to skip a group");
   }
   const Outcome tiny = weights_of({{{std::vector<float>(40, -5)}, {std::vector<float>(41, -5)}}}, {});
-  check(tiny.reward[0] == 0 && tiny.log_reward[0] == -200 && tiny.log_reward[1] == -205, "an underflow to 0 keeps its log R");
+  check(tiny.reward[0] == 0 && tiny.log_reward[0] == -200 && tiny.log_reward[1] == -205,
+        "an underflow to 0 keeps its log R");
   passed("equal rewards give exactly 0, and log R survives the underflow of R");
 }
 
@@ -143,7 +146,8 @@ void test_given() {
 // d R / d logprob of every answer token equals the finite difference of R.
 void test_exact() {
   const std::vector<Group> groups = {{{{-0.5f, -1.25f, -0.25f}, {-1.5f, -2.0f}}, {{-0.75f, -1.0f}}}};
-  for (const auto kind : {vf::RewardKind::probability, vf::RewardKind::mean_probability, vf::RewardKind::log_probability})
+  for (const auto kind :
+       {vf::RewardKind::probability, vf::RewardKind::mean_probability, vf::RewardKind::log_probability})
     for (const double k : {1.0, 0.5, 2.0}) {
       Options o;
       o.reward = kind;

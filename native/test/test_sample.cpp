@@ -12,9 +12,11 @@ struct Draw {
   std::vector<float> logprob;
 };
 
-Draw draw(vf::Ops& ops, const Floats& logits, int64_t rows, const std::vector<double>& uniform, float temperature, float top_p = 1, int32_t top_k = 0) {
+Draw draw(vf::Ops& ops, const Floats& logits, int64_t rows, const std::vector<double>& uniform, float temperature,
+          float top_p = 1, int32_t top_k = 0) {
   Draw d{std::vector<int32_t>(rows), std::vector<float>(rows)};
-  ops.sample({rows, static_cast<int64_t>(logits.size()) / rows, logits.data(), uniform.data(), temperature, top_p, top_k, d.ids.data(), d.logprob.data()});
+  ops.sample({rows, static_cast<int64_t>(logits.size()) / rows, logits.data(), uniform.data(), temperature, top_p,
+              top_k, d.ids.data(), d.logprob.data()});
   return d;
 }
 
@@ -40,7 +42,8 @@ void test_greedy(const Backend& backend) {
   }
   logits[17] = logits[3] = NAN;
   const Draw d = draw(ops, logits, 2, {0.5, 0.5}, 0);
-  check(d.ids[0] == 33 && std::isnan(d.logprob[0]) && !std::isnan(d.logprob[1]), "a NaN is passed over but stays visible");
+  check(d.ids[0] == 33 && std::isnan(d.logprob[0]) && !std::isnan(d.logprob[1]),
+        "a NaN is passed over but stays visible");
   passed((backend.name + ": temperature 0 takes the largest logit, the lowest id on ties, log-prob at T = 1").c_str());
 }
 
@@ -57,13 +60,15 @@ void test_inverse_cdf(std::vector<Backend>& backends) {
     const std::vector<double> p = softmax(logits.data() + r * vocab, vocab, 0.8f);
     double below = 0;
     for (int32_t v = 0; v < all.ids[r]; v++) below += p[v];
-    check(uniform[r] > below - 1e-6 && uniform[r] < below + p[all.ids[r]] + 1e-6, "the token's share of the CDF holds the uniform number");
+    check(uniform[r] > below - 1e-6 && uniform[r] < below + p[all.ids[r]] + 1e-6,
+          "the token's share of the CDF holds the uniform number");
     check_close(std::fabs(all.logprob[r] - std::log(p[all.ids[r]])), 2e-6, "log-prob of the drawn token");
   }
   for (Backend& b : backends) {
     if (!b.fused) continue;
     const Draw same = draw(*b.ops, logits, rows, uniform, 0.8f);
-    check(same.ids == all.ids && std::memcmp(same.logprob.data(), all.logprob.data(), rows * 4) == 0, b.name + " draws other bits");
+    check(same.ids == all.ids && std::memcmp(same.logprob.data(), all.logprob.data(), rows * 4) == 0,
+          b.name + " draws other bits");
     for (int64_t r = 0; r < rows; r++) {
       // top_p as a plain sort has it: the drawn token is among the kept ones
       const Draw p90 = draw(*b.ops, logits, rows, uniform, 0.8f, 0.9f);
@@ -73,13 +78,16 @@ void test_inverse_cdf(std::vector<Backend>& backends) {
       check(above < 0.9 + 1e-6, "top_p keeps the largest that reach 0.9");
       if (r == 8) break;
     }
-    const Draw cut = draw(*b.ops, logits, rows, uniform, 0.8f, 0.9f, 50), first = draw(*backends[0].ops, logits, rows, uniform, 0.8f, 0.9f, 50);
-    check(cut.ids == first.ids && std::memcmp(cut.logprob.data(), first.logprob.data(), rows * 4) == 0, b.name + " draws other bits under cuts");
+    const Draw cut = draw(*b.ops, logits, rows, uniform, 0.8f, 0.9f, 50),
+               first = draw(*backends[0].ops, logits, rows, uniform, 0.8f, 0.9f, 50);
+    check(cut.ids == first.ids && std::memcmp(cut.logprob.data(), first.logprob.data(), rows * 4) == 0,
+          b.name + " draws other bits under cuts");
     for (int64_t r = 0; r < rows; r += 9) {
       Floats row(vocab);
       std::memcpy(row.data(), logits.data() + r * vocab, vocab * 4);
       const Draw alone = draw(*b.ops, row, 1, {uniform[r]}, 0.8f);
-      check(alone.ids[0] == all.ids[r] && std::memcmp(alone.logprob.data(), &all.logprob[r], 4) == 0, "a row alone draws the same");
+      check(alone.ids[0] == all.ids[r] && std::memcmp(alone.logprob.data(), &all.logprob[r], 4) == 0,
+            "a row alone draws the same");
     }
   }
   passed("inverse-CDF draws fit the double softmax and are the same alone, in a batch, for threads and AVX2");
@@ -108,7 +116,9 @@ void test_shares(const Backend& backend) {
   check(counts(1, 4) == std::vector<int>({2000, 1000, 500, 500, 0}), "top_k of all that can be drawn");
   check(counts(1, 1) == std::vector<int>({4000, 0, 0, 0, 0}), "top_k 1");
   const std::vector<int> three = counts(1, 3);
-  check(std::abs(three[0] - 2286) <= 1 && std::abs(three[1] - 1143) <= 1 && std::abs(three[2] - 571) <= 1 && three[3] == 0, "top_k 3: lowest id among equals");
+  check(std::abs(three[0] - 2286) <= 1 && std::abs(three[1] - 1143) <= 1 && std::abs(three[2] - 571) <= 1 &&
+            three[3] == 0,
+        "top_k 3: lowest id among equals");
   check(counts(0.7f, 0) == std::vector<int>({2667, 1333, 0, 0, 0}), "top_p keeps the fewest that reach it");
   check(counts(0.01f, 0) == std::vector<int>({4000, 0, 0, 0, 0}), "top_p always keeps the largest");
   check(counts(0, 0) == std::vector<int>({4000, 0, 0, 0, 0}), "top_p 0 keeps the largest");
