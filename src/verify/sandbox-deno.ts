@@ -60,6 +60,11 @@ export async function openDeno(options: SandboxOptions, limits: SandboxLimits): 
         ok: limited,
         detail: limited ? `${cpu.slice(6)} with loading` : 'prlimit is missing',
       },
+      {
+        name: 'unprivileged user',
+        ok: process.getuid?.() !== 0,
+        detail: 'your own user, behind deno’s permissions',
+      },
       { name: 'memory limit', ok: false, detail: 'WebAssembly grows to 4 GB' },
     ],
     libraries: await probeLibraries(run, limits),

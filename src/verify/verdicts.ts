@@ -23,7 +23,8 @@ export function programHash(
 }
 
 /**
- * A cache that reads and appends to a file, or lives in memory alone when `file` is null. A last line that was cut by
+ * A cache that reads and appends to a file, or lives in memory alone when `file` is null. A run that met the wall limit
+ * is kept like any other, so that a resumed run has the verdicts of an uninterrupted one. A last line that was cut by
  * a crash is dropped, also from the file; other lines that are no runs are skipped.
  */
 export function openRunCache(file: string | null): RunCache {
