@@ -12,7 +12,7 @@ import { promptParts, type Template } from '../text/template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { OpenModel } from './open-model.js';
 
-export type BundledSet = 'train' | 'validation' | 'test' | 't3rl' | 't3rl-heldout';
+export type BundledSet = 'train' | 'validation' | 'test' | 't3rl' | 't3rl-heldout' | 'knights';
 
 /** The file of a bundled question set. */
 export function bundledQuestions(set: BundledSet): string {

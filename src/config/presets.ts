@@ -115,6 +115,9 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       'dual-clip': 'none',
       steps: 60,
       'save-every': 30,
+      'eval-samples': 16,
+      'eval-temperature': 1,
+      'eval-top-p': 1,
     },
   },
   aime24: {
@@ -128,6 +131,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       'max-prompt-tokens': 512,
       steps: 240,
       warmup: 7,
+      'eval-samples': 16,
     },
   },
   amc: {

@@ -75,7 +75,7 @@ function checkVerifree(values: Values, refuse: Refuse): void {
 }
 
 function checkVotes(values: Values, refuse: Refuse): void {
-  const { votes, omega, tool } = values;
+  const { votes, omega, tool, verifier } = values;
   const kept = values['train-samples'] as number;
   refuse(
     kept > (votes as number),
@@ -86,5 +86,10 @@ function checkVotes(values: Values, refuse: Refuse): void {
     tool === 'none' && omega !== 1,
     `omega ${omega} weighs verified votes, and with --tool none nothing is verified`,
     'use --tool python or smt, or --omega 1',
+  );
+  refuse(
+    verifier === 'rules' && tool !== 'smt',
+    `--verifier rules translates puzzles for --tool smt, not for --tool ${tool}`,
+    'use --tool smt, or --verifier self',
   );
 }

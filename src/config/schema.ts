@@ -20,7 +20,7 @@ import {
   TRAINING_RUN_OPTIONS,
 } from './options/run.js';
 import { GROUP_OPTIONS, SAMPLING_OPTIONS } from './options/sampling.js';
-import { VERIFIER_OPTIONS, VOTING_OPTIONS } from './options/ttrl.js';
+import { VERIFIER_OPTIONS, VOTING_EVAL_OPTIONS, VOTING_OPTIONS } from './options/ttrl.js';
 
 const TRAIN = {
   ...MODEL_OPTIONS,
@@ -43,6 +43,7 @@ const TRAIN = {
 const TTRL = {
   ...MODEL_OPTIONS,
   ...DATA_OPTIONS,
+  ...pick(BORDER_OPTIONS, 'template'),
   ...pick(GROUP_OPTIONS, 'prompts-per-step'),
   ...SAMPLING_OPTIONS,
   ...VOTING_OPTIONS,
@@ -55,6 +56,7 @@ const TTRL = {
     'weight-decay': 0.01,
   }),
   ...TRAINING_EVAL_OPTIONS,
+  ...VOTING_EVAL_OPTIONS,
   ...TRAINING_RUN_OPTIONS,
   ...SEED_OPTIONS,
   ...FOLDER_OPTIONS,

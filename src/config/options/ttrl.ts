@@ -34,7 +34,7 @@ export const VOTING_OPTIONS = {
     max: 1,
     group: 'voting',
     rare: true,
-    help: "questions whose winner has a smaller share of the vote's mass are skipped and counted",
+    help: 'questions whose winner was given by a smaller share of the traces are skipped and counted',
   },
   advantage: {
     type: 'choice',
@@ -51,7 +51,7 @@ export const VERIFIER_OPTIONS = {
     default: 'self',
     group: 'verifier',
     placeholder: 'model',
-    help: 'who writes the check: self, a model (as --model) or openai:URL',
+    help: 'who writes the check: self, a model (as --model), openai:URL#MODEL, or rules (with --tool smt)',
   },
   'verifier-temperature': {
     type: 'number',
@@ -92,6 +92,13 @@ export const VERIFIER_OPTIONS = {
     group: 'verifier',
     help: 'what keeps a Python program in; none protects nothing',
   },
+  'verify-always': {
+    type: 'flag',
+    default: false,
+    group: 'verifier',
+    rare: true,
+    help: 'check traces at omega 1 too, for the metrics alone',
+  },
   'max-missing': {
     type: 'number',
     default: 0.5,
@@ -117,5 +124,34 @@ export const VERIFIER_OPTIONS = {
     unit: 'errors',
     rare: true,
     help: 'sandbox errors in a row that stop the run',
+  },
+} as const satisfies OptionTable;
+
+export const VOTING_EVAL_OPTIONS = {
+  'eval-samples': {
+    type: 'integer',
+    default: 4,
+    min: 1,
+    group: 'evaluation',
+    unit: 'replies',
+    help: 'replies a question; pass@1 is their mean',
+  },
+  'eval-temperature': {
+    type: 'number',
+    default: 0.6,
+    min: 0,
+    max: 100,
+    group: 'evaluation',
+    rare: true,
+    help: 'of the sampling in evaluations',
+  },
+  'eval-top-p': {
+    type: 'number',
+    default: 0.95,
+    above: 0,
+    max: 1,
+    group: 'evaluation',
+    rare: true,
+    help: 'nucleus sampling in evaluations; 1 is off',
   },
 } as const satisfies OptionTable;
