@@ -1,9 +1,12 @@
 /** Writes report.html of a run. */
 
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { EvaluationReport } from '../run/evaluation.js';
 import { RUN_FILES } from '../run/folder.js';
+import { renderEvalReport } from '../ui/eval-report.js';
 import { renderReport } from '../ui/report.js';
+import { readReplies } from './eval-files.js';
 import { lastSamples, readRun } from './run-record.js';
 
 /** Groups of traces that a report shows. */
@@ -14,9 +17,16 @@ export function reportPath(folder: string): string {
   return path.join(folder, RUN_FILES.report);
 }
 
-/** Renders the run as its files stand and returns the report's path. */
+/** Renders the run as its files stand and returns the report's path; an evaluation with scores has its own form. */
 export function writeReport(folder: string): string {
   const file = reportPath(folder);
-  writeFileSync(file, renderReport({ ...readRun(folder), samples: lastSamples(folder, SHOWN_SAMPLES) }));
+  const scores = path.join(folder, RUN_FILES.scores);
+  const run = readRun(folder);
+  if (existsSync(scores)) {
+    const report = JSON.parse(readFileSync(scores, 'utf8')) as EvaluationReport;
+    writeFileSync(file, renderEvalReport(report, readReplies(folder), run.settings, run.origins));
+  } else {
+    writeFileSync(file, renderReport({ ...run, samples: lastSamples(folder, SHOWN_SAMPLES) }));
+  }
   return file;
 }

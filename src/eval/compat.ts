@@ -155,7 +155,7 @@ function superGpqa(row: ReplyRow): Choice {
   for (const where of [last, text]) {
     for (const pattern of patterns(texts)) {
       const found = pattern.exec(where)?.[1];
-      const index = options.findIndex((option) => option === found);
+      const index = found === undefined ? -1 : options.indexOf(found);
       if (index >= 0) return { letter: TEN[index] ?? '' };
     }
   }

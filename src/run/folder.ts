@@ -14,6 +14,7 @@ export const RUN_FILES = {
   samples: 'samples.jsonl',
   votes: 'votes.jsonl',
   replies: 'replies.jsonl',
+  scores: 'report.json',
   verdicts: 'verdicts.jsonl',
   tensorboard: 'events.out.tfevents.vf',
   report: 'report.html',

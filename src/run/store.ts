@@ -100,8 +100,8 @@ export interface RunStore {
   close(): void;
 }
 
-/** Files whose lines stay through a resume: verdicts are keyed by content and true for ever. */
-const NEVER_CUT: ReadonlySet<string> = new Set([RUN_FILES.verdicts]);
+/** Files whose lines stay through a resume: verdicts are keyed by content, replies by question and sample. */
+const NEVER_CUT: ReadonlySet<string> = new Set([RUN_FILES.verdicts, RUN_FILES.replies]);
 
 /** Makes or reopens the run of `options.folder` (from placeRun). */
 export function openRun(options: OpenOptions): RunStore {

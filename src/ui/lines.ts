@@ -31,7 +31,8 @@ export function evalLines(state: UiState): string[] {
     if (unparsed !== undefined) parts.push(`no answer ${percent(unparsed)}`);
     const last = point.step > 0 && point.step === totalSteps(state);
     if (last && state.startedAt !== null) parts.push(duration((point.time - state.startedAt) / 1000));
-    return pad(evalLabel(state, point.step), LABEL) + parts.join('   ');
+    const label = evalLabel(state, point.step);
+    return (label === '' ? '' : pad(label, LABEL)) + parts.join('   ');
   });
 }
 
@@ -47,7 +48,8 @@ export function endLines(state: UiState): string[] {
   const warnings = Object.values(state.warnings).filter(({ times }) => times > 1);
   for (const { message, times } of warnings)
     lines.push(`warning (${count(times)} times): ${oneLine(message)}`);
-  const { report, next, resume, advice, metrics } = end.summary;
+  const { report, next, resume, advice, metrics, table } = end.summary;
+  if (Array.isArray(table)) lines.push(...table.map((line) => oneLine(String(line))), '');
   if (typeof metrics === 'object' && metrics !== null) lines.push(...metricLines(metrics as Metrics), '');
   if (Array.isArray(advice)) lines.push(...advice.map((line) => oneLine(String(line))));
   if (typeof resume === 'string') {

@@ -11,7 +11,10 @@ export const olympiadBench: Task = {
     kind: 'hub',
     hub: {
       repo: 'Hothan/OlympiadBench',
-      files: ['OE_TO_maths_en_COMP/OE_TO_maths_en_COMP.parquet'],
+      files: [
+        'OlympiadBench/OE_TO_maths_en_COMP/OE_TO_maths_en_COMP.parquet',
+        'OE_TO_maths_en_COMP/OE_TO_maths_en_COMP.parquet',
+      ],
     },
   },
   rows: 674,

@@ -135,8 +135,9 @@ export function taskScores(metrics: Metrics): TaskScore[] {
   });
 }
 
-/** `before`, `after 120` or `step 40`: when in the run an evaluation was made. */
+/** `before`, `after 120` or `step 40`: when in the run an evaluation was made; '' where it is the whole job. */
 export function evalLabel(state: UiState, step: number): string {
+  if (state.start?.command === 'eval') return '';
   if (step === 0) return 'before';
   return step === totalSteps(state) ? `after ${step}` : `step ${step}`;
 }
