@@ -155,6 +155,13 @@ export const BENCH_OPTIONS = {
     group: 'run',
     help: 'timed repetitions; the median is printed',
   },
+  peer: {
+    type: 'choice',
+    choices: ['none', 'torch', 'llama'],
+    default: 'none',
+    group: 'run',
+    help: 'also time another engine in turn: torch (train), llama (decode, node-llama-cpp)',
+  },
 } as const satisfies OptionTable;
 
 export const PROBE_OPTIONS = {
