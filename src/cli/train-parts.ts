@@ -3,12 +3,18 @@
 import type { Resolved } from '../config/resolve.js';
 import { evaluateQuestions, evaluationMetrics } from '../eval/evaluate.js';
 import type { Policy } from '../native/policy.js';
+import { jlb } from '../objective/jlb.js';
+import { latro } from '../objective/latro.js';
+import type { Objective } from '../objective/objective.js';
+import { verifier } from '../objective/verifier.js';
 import { verifree } from '../objective/verifree.js';
 import { PURPOSE } from '../random.js';
+import type { Group } from '../rollout/trajectory.js';
 import type { Emit, Metrics } from '../run/events.js';
 import type { RunStore } from '../run/store.js';
 import { requireBorder } from '../text/patch.js';
 import { closingTag } from '../text/template.js';
+import { packGroups } from '../train/batch.js';
 import type { LoopParts, LoopState } from '../train/loop.js';
 import type { Interrupt } from './interrupt.js';
 import type { OpenModel } from './open-model.js';
@@ -56,30 +62,65 @@ export async function setUpTraining(settings: Settings, store: RunStore | null):
     });
     heldOut.push({ task: 'bundled-test', set: await open(bundledQuestions('test')), always: false });
   }
-  const reference = settings.kl > 0 ? await openReference(settings, model, store) : null;
+  const needed = settings.kl > 0 || settings.objective === 'latro';
+  const reference = needed ? await openReference(settings, model, store) : null;
   return { model, reference, data, heldOut, border, state: stateOf(store) };
 }
 
-/** The objective that the settings name. */
-export function objectiveOf(settings: Settings) {
-  return verifree({
+/** The objective that the settings name. @param reference the frozen start model, for LaTRO. */
+export function objectiveOf(settings: Settings, reference: Policy | null, temperature: number): Objective {
+  const { lengthNorm, clip, tisCap } = settings;
+  const options = {
     groupSize: settings.groupSize,
-    reward: settings.reward,
-    rewardExponent: settings.rewardExponent,
     advantage: settings.advantage,
-    answerWeight: settings.answerWeight,
-    lengthDivisor:
-      settings.lengthNorm === 'none'
-        ? 1
-        : settings.lengthNorm === 'max_tokens'
-          ? settings.maxTokens
-          : settings.lengthNorm,
+    lengthDivisor: lengthNorm === 'none' ? 1 : lengthNorm === 'max_tokens' ? settings.maxTokens : lengthNorm,
     epochs: settings.epochs,
     miniBatches: settings.miniBatches,
-    clip: typeof settings.clip === 'number' ? settings.clip : -1,
-    tisCap: settings.tisCap === 'none' ? 0 : settings.tisCap,
+    clip: typeof clip === 'number' ? clip : -1,
+    tisCap: tisCap === 'none' ? 0 : tisCap,
     kl: settings.kl,
-  });
+  };
+  switch (settings.objective) {
+    case 'jlb':
+      return jlb(options);
+    case 'latro':
+      return latro({
+        ...options,
+        beta: settings.latroBeta,
+        referenceLogprobs: (groups) => traceLogprobs(reference!, groups, temperature),
+      });
+    case 'verifier':
+      return verifier(options);
+    default: {
+      const { reward, rewardExponent, answerWeight } = settings;
+      return verifree({ ...options, reward, rewardExponent, answerWeight });
+    }
+  }
+}
+
+/** Summed log-probs of every trace under a frozen model, by the training forward. */
+async function traceLogprobs(
+  policy: Policy,
+  groups: readonly Group[],
+  temperature: number,
+): Promise<Float64Array> {
+  const bare = groups.map((group) => ({
+    ...group,
+    patches: [],
+    traces: group.traces.map((trace) => ({ ...trace, answerLogprobs: [] })),
+  }));
+  const { tree, spans } = packGroups(bare);
+  const microBatchTokens = DEFAULT_MICRO_BATCH;
+  const { logprobs } = await policy.score({ tree, spans, temperature, entropy: false, microBatchTokens });
+  let at = 0;
+  return Float64Array.from(
+    bare.flatMap((group) => group.traces),
+    ({ ids }) => {
+      let sum = 0;
+      for (let i = 0; i < ids.length; i++) sum += logprobs[at++]!;
+      return sum;
+    },
+  );
 }
 
 /** The loop's parts for a setup. @param store null for a probe, which saves nothing. */
@@ -102,11 +143,12 @@ export async function loopParts(
     topP: 1,
     topK: 0,
     eosIds: model.folder.eosIds,
-    border: template.border,
+    // The verifier baseline judges whole replies; the others end a trace at its border.
+    border: settings.objective === 'verifier' ? '' : template.border,
     forceBorder: settings.forceBorder
       ? (await tokenizer.encodeData([template.border]))[0]!
       : new Int32Array(0),
-    stops: [],
+    stops: settings.objective === 'verifier' ? [closingTag(template)] : [],
     maxBatch: settings.maxBatch || DEFAULT_BATCH,
   };
   const microBatchTokens = settings.microBatchTokens || DEFAULT_MICRO_BATCH;
@@ -138,7 +180,7 @@ export async function loopParts(
   return {
     policy: model.policy,
     reference: reference?.model.policy ?? null,
-    objective: objectiveOf(settings),
+    objective: objectiveOf(settings, reference?.model.policy ?? null, settings.temperature),
     rollout,
     draw: cursor.draw,
     prompt: prompter(tokenizer, template),

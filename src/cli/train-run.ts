@@ -82,6 +82,13 @@ export async function runProbe(
   return { metrics, advice };
 }
 
+const TITLES = {
+  verifree: 'VeriFree (Eq. 7)',
+  jlb: 'JLB',
+  latro: 'LaTRO',
+  verifier: 'rule verifier, Dr. GRPO',
+} as const;
+
 function startEvent(
   job: Pick<Job<'train'>, 'settings' | 'values'> & { store: Job<'train'>['store'] | null },
   setup: TrainSetup,
@@ -98,7 +105,7 @@ function startEvent(
     event: 'start',
     command: 'train',
     version: packageVersion(),
-    device: `VeriFree (Eq. 7) · ${deviceLine(model)}`,
+    device: `${TITLES[settings.objective]} · ${deviceLine(model)}`,
     banner: [
       {
         label: 'model',

@@ -16,7 +16,10 @@ export function checkRules(command: CommandName, values: Values, origins: Record
     checkSampling(values, refuse);
     deriveClip(values, origins);
   }
-  if (command === 'train') checkVerifree(values, refuse);
+  if (command === 'train') {
+    deriveBaseline(values, origins, refuse);
+    checkVerifree(values, refuse);
+  }
   if (command === 'ttrl') checkVotes(values, refuse);
   if ('warmup' in values) {
     const { warmup, steps } = values as { warmup: number; steps: number };
@@ -58,6 +61,32 @@ function deriveClip(values: Values, origins: Record<string, string>): void {
   const updates = (values.epochs as number) * (values['mini-batches'] as number);
   values.clip = updates > 1 ? 0.2 : 'none';
   origins.clip = 'rule';
+}
+
+/** What a baseline fixes: its reward and answer weight; the verifier's Dr. GRPO advantage and divisor where left open. */
+function deriveBaseline(values: Values, origins: Record<string, string>, refuse: Refuse): void {
+  const fixed: Record<string, Record<string, Value>> = {
+    jlb: { reward: 'logp', 'answer-weight': 'one' },
+    latro: { reward: 'logp', 'answer-weight': 'one' },
+  };
+  const open: Record<string, Record<string, Value>> = {
+    verifier: { advantage: 'mean', 'length-norm': 'max_tokens' },
+  };
+  const objective = values.objective as string;
+  for (const [name, value] of Object.entries({ ...fixed[objective], ...open[objective] })) {
+    const free =
+      origins[name] === 'default' || origins[name] === 'rule' || origins[name]?.startsWith('preset');
+    if (free) {
+      values[name] = value;
+      origins[name] = 'rule';
+    } else if (fixed[objective]?.[name] !== undefined) {
+      refuse(
+        values[name] !== value,
+        `--objective ${objective} is defined by ${name} ${value}, not ${values[name]}`,
+        `leave --${name} out, or use --objective verifree`,
+      );
+    }
+  }
 }
 
 function checkVerifree(values: Values, refuse: Refuse): void {

@@ -5,10 +5,18 @@ import type { OptionTable } from '../option.js';
 export const OBJECTIVE_OPTIONS = {
   objective: {
     type: 'choice',
-    choices: ['verifree'],
+    choices: ['verifree', 'jlb', 'latro', 'verifier'],
     default: 'verifree',
     group: 'objective',
-    help: 'what is maximised',
+    help: "what is maximised: the paper's method, or one of its baselines",
+  },
+  'latro-beta': {
+    type: 'number',
+    default: 1,
+    min: 0,
+    group: 'objective',
+    rare: true,
+    help: "weight of the KL to the start model in LaTRO's reward",
   },
   reward: {
     type: 'choice',
