@@ -40,9 +40,13 @@ const letterUnit = /\d [A-Za-z]\s*(?:$|[\^/])/;
 function judged(g: Meaning, p: Meaning, options: EqualOptions): boolean {
   if (g.key === null || p.key === null) return false;
   if (g.name !== null && p.name !== null && g.name !== p.name) return sameEquation(g, p);
-  if (!options.symmetric && p.form === 'relation' && p.name !== null && g.form === 'value' && g.name === null)
-    return false;
+  if (!options.symmetric && isInterval(g) && p.form === 'relation' && p.name !== null) return false;
   return g.key === p.key || sameEquation(g, p) || same(g, p);
+}
+
+/** An interval that names no unknown: it does not repeat the question's condition, so neither may the prediction. */
+function isInterval({ name, value }: Meaning): boolean {
+  return name === null && value !== null && /^(?:tuple|union|intersection|without|domain|add)$/.test(value.t);
 }
 
 /** Two equations that are the same up to a constant factor; at least one is no assignment to another name. */

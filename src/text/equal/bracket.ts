@@ -49,7 +49,9 @@ function braces(c: Cursor): Node {
   if (take(c, '\\}')) return { t: 'set', items: [] };
   const built = builder(c);
   if (built !== null) return built;
+  const opensSystem = peek(c)?.kind === 'command' && peek(c)!.text === 'begin';
   const inner = c.grammar.list(c);
+  if (opensSystem && inner.t === 'list' && !isSign(c, '\\}')) return inner;
   expect(c, '\\}');
   return { t: 'set', items: inner.t === 'list' ? inner.items : [inner] };
 }
@@ -71,15 +73,14 @@ function builder(c: Cursor): Node | null {
   return { t: 'builder', name: name.text, condition };
 }
 
+/** |x|, and ||v||, which has the same value. */
 function bars(c: Cursor): Node {
   c.at++;
-  const double = take(c, '|');
   const inner = deeper(c, (at) => {
     at.bars = 1;
     return at.grammar.sum(at);
   });
   expect(c, '|');
-  if (double) expect(c, '|');
   return { t: 'call', name: inner.t === 'matrix' ? 'det' : 'abs', args: [inner] };
 }
 

@@ -1,8 +1,8 @@
 /** Reads LaTeX commands with arguments: fractions, binomials, sums, integrals, matrices, accents. */
 import { type Cursor, deeper, expect, isSign, peek, take } from './cursor.js';
-import { unreadable } from './lexer.js';
+import { type Token, unreadable } from './lexer.js';
 import { mapParts, type Node } from './node.js';
-import { named } from './operand.js';
+import { named, single } from './operand.js';
 import { fromDecimal, zero } from './rational.js';
 import { accents } from './vocabulary.js';
 
@@ -10,7 +10,7 @@ import { accents } from './vocabulary.js';
 export function command(c: Cursor): Node {
   const { text } = peek(c)!;
   c.at++;
-  if (text === 'frac') return { t: 'div', left: argument(c), right: argument(c) };
+  if (text === 'frac') return derivative(c) ?? { t: 'div', left: argument(c), right: argument(c) };
   if (text === 'binom') return { t: 'call', name: 'binom', args: [argument(c), argument(c)] };
   if (text === 'sum' || text === 'prod') return repeated(c, text);
   if (text === 'int') return integral(c);
@@ -19,6 +19,25 @@ export function command(c: Cursor): Node {
   if (accents.has(text) || text === 'angle' || text === 'triangle') return named(c, `${text} ${letters(c)}`);
   if (isSign(c, '{') || text === 'end') throw unreadable;
   return named(c, `\\${text}`);
+}
+
+/** dy/dx is one name: its d is no factor. The operator d/dx is not read. */
+function derivative(c: Cursor): Node | null {
+  const isD = (ahead: number) =>
+    isSign(c, '{', ahead) && /^(?:d|\\?partial|d[a-zA-Z])$/.test(peek(c, ahead + 1)?.text ?? '');
+  if (!isD(0)) return null;
+  let close = 1;
+  while (peek(c, close) !== undefined && !isSign(c, '}', close)) close++;
+  if (!isD(close + 1)) return null;
+  let end = close + 2;
+  while (peek(c, end) !== undefined && !isSign(c, '}', end)) end++;
+  const above = c.tokens.slice(c.at + 1, c.at + close);
+  const below = c.tokens.slice(c.at + close + 2, c.at + end);
+  if (above.length === 1 && above[0]!.text.length === 1) throw unreadable;
+  if ([...above, ...below].some((token) => token.text === '{')) throw unreadable;
+  c.at += end + 1;
+  const written = (tokens: readonly Token[]) => tokens.map((token) => token.text).join('');
+  return { t: 'sym', name: `${written(above)}/${written(below)}` };
 }
 
 /** A group, or one token; of a number only its first digit, as LaTeX reads `\frac12`. */
@@ -71,7 +90,7 @@ function bounds(c: Cursor): { below: Node | null; above: Node | null } {
 }
 
 function bound(c: Cursor): Node {
-  if (!take(c, '{')) return deeper(c, c.grammar.power);
+  if (!take(c, '{')) return single(c);
   const inner = deeper(c, c.grammar.item);
   expect(c, '}');
   return inner;
@@ -181,6 +200,7 @@ function limit(c: Cursor): Node {
 function environment(c: Cursor): Node {
   const kind = environmentName(c);
   if (kind === 'array' && take(c, '{')) while (!take(c, '}')) if (++c.at > c.tokens.length) throw unreadable;
+  if (aligned.test(kind)) withoutColumns(c);
   const rows: Node[][] = [[]];
   while (!(peek(c)?.kind === 'command' && peek(c)!.text === 'end')) {
     if (peek(c) === undefined) throw unreadable;
@@ -192,12 +212,20 @@ function environment(c: Cursor): Node {
   const filled = rows.filter((row) => row.length > 0);
   const width = filled[0]?.length ?? 0;
   if (width === 0 || filled.some((row) => row.length !== width)) throw unreadable;
-  if (/matrix$|^array$/.test(kind)) {
+  if (/matrix$|^array$/.test(kind) && !filled.some((row) => row.some((cell) => cell.t === 'relation'))) {
     const matrix: Node = { t: 'matrix', rows: filled };
     return kind === 'vmatrix' ? { t: 'call', name: 'det', args: [matrix] } : matrix;
   }
   if (width !== 1) throw unreadable;
   return { t: 'list', join: 'comma', items: filled.map((row) => row[0]!) };
+}
+
+/** Environments whose ampersands only align. */
+const aligned = /^(?:align|aligned|gather|gathered|split|eqnarray|multline)\*?$/;
+
+function withoutColumns(c: Cursor): void {
+  const kept = c.tokens.splice(c.at).filter((token) => token.kind !== 'sign' || token.text !== '&');
+  c.tokens.push(...kept);
 }
 
 function environmentName(c: Cursor): string {

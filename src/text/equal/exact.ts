@@ -145,9 +145,10 @@ function repeated(node: Node & { t: 'over' }, scope: ExactScope): Exact {
   const count = to.num - from.num + 1n;
   if (count > BigInt(maxTerms) || count < 0n) return 'open';
   const sum = node.op === 'sum';
+  const inner = new Map(scope);
   let total = sum ? zero : one;
   for (let index = from.num; index <= to.num; index++) {
-    const value = exact(node.body, new Map(scope).set(node.name, whole(index)));
+    const value = exact(node.body, inner.set(node.name, whole(index)));
     if (typeof value === 'string') return value;
     const next = charge(total, value) ? (sum ? add(total, value) : multiply(total, value)) : null;
     if (next === null) return 'open';
@@ -183,6 +184,8 @@ function called(name: string, args: readonly Node[], scope: ExactScope): Exact {
       return factorial(a, 2);
     case 'binom':
       return b === undefined ? 'open' : binomial(a, b);
+    case 'mod':
+      return b === undefined || b.num <= 0n ? 'open' : remainder(a, b);
     case 'gcd':
     case 'lcm':
       return common(name, values);
@@ -202,14 +205,29 @@ function floor(a: Rational): bigint {
   return a.num < 0n && quotient * a.den !== a.num ? quotient - 1n : quotient;
 }
 
+function remainder(a: Rational, b: Rational): Exact {
+  if (!isWhole(a) || !isWhole(b)) return 'open';
+  return whole(((a.num % b.num) + b.num) % b.num);
+}
+
 function factorial(a: Rational, step: number): Exact {
   if (!isWhole(a) || a.num > BigInt(maxFactorial)) return 'open';
   if (a.num < 0n) return 'undefined';
-  let result = 1n;
   const n = Number(a.num);
   if (!spend('exact', n + (n * n) / 500)) return 'open';
-  for (let k = n; k > 1; k -= step) result *= BigInt(k);
-  return whole(result);
+  return whole(descending(n, 1, step));
+}
+
+/** n (n - step) … down to above `low`, by halves so that the factors stay of one size. */
+function descending(high: number, low: number, step: number): bigint {
+  if (high <= low) return 1n;
+  if (high - low < 8 * step) {
+    let result = 1n;
+    for (let k = high; k > low; k -= step) result *= BigInt(k);
+    return result;
+  }
+  const middle = high - step * Math.floor((high - low) / (2 * step));
+  return descending(high, middle, step) * descending(middle, low, step);
 }
 
 function binomial(n: Rational, k: Rational): Exact {

@@ -3,11 +3,12 @@
 import { bracket } from './bracket.js';
 import { command } from './command.js';
 import { type Cursor, deeper, expect, isSign, peek, take } from './cursor.js';
-import { unreadable } from './lexer.js';
+import { type Token, unreadable } from './lexer.js';
 import type { Node } from './node.js';
 import { decorated, functionArgument, literal, symbol, textRun } from './operand.js';
 import { add, compare, fromDecimal, one, type Rational, whole, zero } from './rational.js';
 import { isProduct, unitEnd } from './unit.js';
+import { currencies } from './vocabulary.js';
 
 /** Terms joined by plus, minus and ±. */
 export function sum(c: Cursor): Node {
@@ -34,6 +35,9 @@ function term(c: Cursor): Node {
     else if (take(c, '/')) {
       left = { t: 'div', left, right: divisor(c) };
       if (startsFactor(c)) left = times(left, product(c, true));
+    } else if (peek(c)?.kind === 'command' && /^b?mod$/.test(peek(c)!.text)) {
+      c.at++;
+      left = { t: 'call', name: 'mod', args: [left, product(c, true)] };
     } else return left;
   }
 }
@@ -76,7 +80,7 @@ function product(c: Cursor, acrossGaps: boolean): Node {
     if (next === undefined || !startsFactor(c) || (!acrossGaps && next.gap)) break;
     const mixed = factors.length === 1 ? mixedNumber(c, factors[0]!) : null;
     if (mixed !== null) factors[0] = mixed;
-    else if (next.kind === 'num' && !/^[)}\]|]$/.test(c.tokens[c.at - 1]?.text ?? '')) throw unreadable;
+    else if (next.kind === 'num' && !/^[)}\]|!]$/.test(c.tokens[c.at - 1]?.text ?? '')) throw unreadable;
     else factors.push(c.grammar.power(c));
   }
   return factors.length === 1 ? factors[0]! : { t: 'mul', args: factors };
@@ -100,7 +104,7 @@ function mixedNumber(c: Cursor, left: Node): Node | null {
   const start = c.at;
   const next = peek(c)!;
   let right: Node;
-  if (next.kind === 'command' && next.text === 'frac') right = c.grammar.power(c);
+  if (next.kind === 'command' && next.text === 'frac') right = command(c);
   else if (next.kind === 'num' && next.gap && isSign(c, '/', 1) && peek(c, 2)?.kind === 'num') {
     c.at += 3;
     right = { t: 'div', left: literal(next.text), right: literal(c.tokens[c.at - 1]!.text) };
@@ -110,7 +114,7 @@ function mixedNumber(c: Cursor, left: Node): Node | null {
     c.at = start;
     return null;
   }
-  return { t: 'num', value: add(left.value, value) ?? zero, digits: '' };
+  return marked(c, { t: 'num', value: add(left.value, value) ?? zero, digits: '' });
 }
 
 function properFraction(num: Node, den: Node): Rational | null {
@@ -122,7 +126,11 @@ function properFraction(num: Node, den: Node): Rational | null {
 
 /** An operand with the exponents, factorials, percent and degree signs after it. */
 export function power(c: Cursor): Node {
-  let base = operand(c);
+  return marked(c, operand(c));
+}
+
+function marked(c: Cursor, operand: Node): Node {
+  let base = operand;
   for (;;) {
     if (take(c, '!'))
       base = { t: 'call', name: take(c, '!') ? 'doubleFactorial' : 'factorial', args: [base] };
@@ -142,9 +150,11 @@ function degrees(c: Cursor, arg: Node): Node {
 }
 
 function raised(c: Cursor, base: Node): Node {
-  if (take(c, '°')) return degrees(c, base);
-  if (isSign(c, '{') && isSign(c, '°', 1) && isSign(c, '}', 2)) {
-    c.at += 3;
+  const group = isSign(c, '{') ? 1 : 0;
+  const mark = peek(c, group);
+  const isDegree = mark?.text === '°' || (mark?.text === 'o' && mark.kind === 'name');
+  if (isDegree && (group === 0 || isSign(c, '}', 2))) {
+    c.at += 2 * group + 1;
     return degrees(c, base);
   }
   return { t: 'pow', left: base, right: exponent(c) };
@@ -201,6 +211,7 @@ function operand(c: Cursor): Node {
   switch (token.kind) {
     case 'num':
       c.at++;
+      if (token.text.includes('.') && peek(c)?.text === '…') c.at++;
       return repeating(c, token.text) ?? literal(token.text);
     case 'name':
       return token.roman && peek(c, 1)?.kind === 'word' ? textRun(c) : symbol(c);
@@ -240,9 +251,8 @@ function word(c: Cursor): Node {
   const token = peek(c)!;
   const next = peek(c, 1);
   const before = c.tokens[c.at - 1];
-  const touches =
-    (next?.kind === 'sign' && !next.gap && /^[+*/^-]$/.test(next.text)) ||
-    (before?.kind === 'num' && !token.gap);
+  if (currencies.has(token.text.toLowerCase()) && amountFollows(c)) return c.grammar.power(c);
+  const touches = joins(c, before) || (next?.kind === 'sign' && !next.gap && /^[+*/^-]$/.test(next.text));
   if (token.roman || !(isProduct(token.text) || (touches && token.text.length < 4))) return textRun(c);
   if (++c.split > maxSplit) throw unreadable;
   const letters = Array.from(token.text, (text, index) => ({
@@ -253,6 +263,21 @@ function word(c: Cursor): Node {
   }));
   c.tokens.splice(c.at, 1, ...letters);
   return operand(c);
+}
+
+/** Steps over a currency before its amount: `USD 20`, `Rs. 20`. */
+function amountFollows(c: Cursor): boolean {
+  const ahead = isSign(c, '.', 1) ? 2 : 1;
+  if (peek(c, ahead)?.kind !== 'num') return false;
+  c.at += ahead;
+  return true;
+}
+
+/** Whether the word at the cursor hangs on an operator or a number before it. */
+function joins(c: Cursor, before: Token | undefined): boolean {
+  if (before === undefined || peek(c)!.gap) return false;
+  if (before.kind === 'num' || (before.kind === 'sign' && /^[+*/^-]$/.test(before.text))) return true;
+  return before.text === '{' && /^[\^_]$/.test(c.tokens[c.at - 2]?.text ?? '');
 }
 
 /** `0.1\overline{6}`: digits that repeat without end. */

@@ -126,18 +126,40 @@ export function signVariants(node: Node): readonly Node[] | null {
   });
 }
 
+const allReals = /^(?:x (?:is|can be) )?(?:all|any|every) reals?(?: numbers?| x)?$/;
+
 /** The key of words: their case, spacing and full stops make no difference, but that of single letters does. */
 export function phraseKey(words: readonly string[]): string | null {
   const plain = words
     .map((word) => (word.length > 1 ? word.toLowerCase() : word))
     .filter((word) => !/^[."'`]$/.test(word));
+  if (allReals.test(plain.join(' '))) return '(-inf,inf)';
   return plain.some((word) => /[\p{L}\p{N}]/u.test(word)) ? `text:${plain.join(' ')}` : null;
 }
 
-/** The key of an answer that has no tree: its tokens in order. */
+const bracketDepth: ReadonlyMap<string, number> = new Map([
+  ['(', 1],
+  ['[', 1],
+  ['\\{', 1],
+  ['⟨', 1],
+  [')', -1],
+  [']', -1],
+  ['\\}', -1],
+  ['⟩', -1],
+]);
+
+/** The key of an answer that has no tree: its tokens in order. Null for signs without words whose brackets do not match. */
 export function tokensKey(tokens: readonly Token[]): string | null {
+  const unmatched = tokens.reduce(
+    (depth, { kind, text }) => depth + (kind === 'sign' ? (bracketDepth.get(text) ?? 0) : 0),
+    0,
+  );
+  if (unmatched !== 0 && !tokens.some((token) => token.kind === 'word')) return null;
   const words = tokens.filter(
-    (token, k) => !(token.text === '-' && tokens[k - 1]?.kind === 'word' && tokens[k + 1]?.kind === 'word'),
+    ({ text }, k) =>
+      !(text === '-' && tokens[k - 1]?.kind === 'word' && tokens[k + 1]?.kind === 'word') &&
+      !(text === '{' && tokens[k + 2]?.text === '}') &&
+      !(text === '}' && tokens[k - 2]?.text === '{'),
   );
   return phraseKey(words.map((token) => token.text));
 }

@@ -1,6 +1,14 @@
 /** Cuts an answer into tokens: numbers with their separators removed, words, symbols, commands and signs. */
 import { greekNames } from './characters.js';
-import { faceCommands, functionNames, ignored, relations, spaces, textCommands } from './vocabulary.js';
+import {
+  faceCommands,
+  faceSwitches,
+  functionNames,
+  ignored,
+  relations,
+  spaces,
+  textCommands,
+} from './vocabulary.js';
 
 export type TokenKind =
   | 'num'
@@ -155,6 +163,10 @@ function command(scan: Scan): void {
   if (ignored.has(word)) {
     scan.at += length;
     if (scan.text[scan.at] === '.') scan.at += /left|right/.test(word) ? 1 : 0;
+  } else if (faceSwitches.has(word)) {
+    const group = scan.open.pop();
+    if (group !== undefined) scan.open.push({ ...group, roman: faceSwitches.get(word)! });
+    scan.at += length;
   } else if (spaces.has(word)) {
     scan.gap = true;
     scan.at += length;
@@ -207,7 +219,8 @@ function named(scan: Scan, word: string, length: number): void {
   else push(scan, 'command', /^[dtc]frac$/.test(word) ? 'frac' : word, length);
 }
 
-const grouped = /\d{1,3}(?:(?:,|\{,\}|,\\!|\\,|\\ |~|\{\\,\}| )\d{3}){1,12}(?!\d|,\d)(?:\.\d+)?/y;
+const grouped =
+  /\d{1,3}(?:(?:,|\{,\}|\{,\}\\!|,\\! ?|\\,|,\\,|\\ |~|\{\\,\}| )\d{3}){1,12}(?!\d|,\d)(?:\.\d+)?/y;
 const decimalComma = /(\d+)\{,\}(\d+)|(0),(\d{3})(?![\d,])/y;
 const european = /\d{1,3}(?:\.\d{3}){2,6}(?![\d.])(?:,\d+)?|\d{1,3}(?:\.\d{3}){1,6},\d{1,2}(?!\d)/y;
 const decimal = /(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+(?![\d.]))?/y;
@@ -290,7 +303,8 @@ function sign(scan: Scan, c: string): void {
   const two = scan.text.slice(scan.at, scan.at + 2);
   if (scan.text.startsWith('...', scan.at)) push(scan, 'name', '…', 3);
   else if (two === '**') push(scan, 'sign', '^', 2);
-  else if (doubled.has(two) && scan.text[scan.at + 2] !== '=') push(scan, 'relation', relations.get(two)!, 2);
+  else if (doubled.has(two) && scan.text[scan.at + 2] !== '=' && !(two === '!=' && afterNumber(scan)))
+    push(scan, 'relation', relations.get(two)!, 2);
   else if ('$€£¥₹¢"'.includes(c)) scan.at++;
   else if (c === '~') {
     scan.gap = true;
@@ -303,6 +317,12 @@ function sign(scan: Scan, c: string): void {
     if (c === ')' || c === ']') closeList(scan);
     push(scan, 'sign', c, 1);
   }
+}
+
+/** `5!=120` has a factorial; `x!=3` and `5 != 3` have none. */
+function afterNumber(scan: Scan): boolean {
+  const before = scan.tokens.at(-1);
+  return !scan.gap && before !== undefined && (before.kind === 'num' || before.text === ')');
 }
 
 function closeGroup(scan: Scan): void {

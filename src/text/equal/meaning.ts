@@ -1,5 +1,5 @@
 /** What an answer says: a value, perhaps of a named unknown, an inequality, an equation, or several named values. */
-import { keyOf, phraseKey, tokensKey } from './key.js';
+import { keyOf, tokensKey } from './key.js';
 import { residue } from './modular.js';
 import { nameOf } from './name.js';
 import { type Node, some, variables } from './node.js';
@@ -34,7 +34,8 @@ export function meaningOf(answer: string, letterUnits = true): Meaning {
 function interpreted({ node, tokens }: Parsed): Meaning {
   if (node !== null) {
     const meaning = node.t === 'list' ? severalOf(node) : one(node);
-    if (meaning !== null) return meaning;
+    if (meaning !== null && (meaning.key !== null || !some(node, (part) => part.t === 'text')))
+      return meaning;
   }
   return { ...nothing, key: tokensKey(tokens) };
 }
@@ -87,9 +88,6 @@ function equality(sides: readonly Node[]): Meaning | null {
   const last = sides.at(-1)!;
   const equation = sides.length === 2 ? () => equationKey(first, last) : null;
   const [leftName, rightName] = [nameOf(first), nameOf(last)];
-  if (sides.length === 2 && first.t === 'sym' && last.t === 'sym') {
-    return { ...value(last, leftName, equation), key: equationKey(first, last) };
-  }
   if (leftName !== null && !mentions(last, first)) return value(last, leftName, equation);
   if (rightName !== null && sides.length === 2 && !mentions(first, last))
     return value(first, rightName, equation);
@@ -119,17 +117,18 @@ function consistent(sides: readonly Node[]): boolean {
 /** An equation up to a constant factor: its values at fixed points over the first that is not zero. */
 function equationKey(left: Node, right: Node): string | null {
   const side: Node = { t: 'add', args: [left, { t: 'neg', arg: right }] };
-  if (variables(side).size === 0) return null;
+  const names = [...variables(side)].sort().join(' ');
+  if (names === '') return null;
   const residues = [1, 2, 3].map((point) => residue(side, point));
   if (residues.every((each) => typeof each === 'bigint')) {
     const base = residues.find((each) => each !== 0n);
-    if (base === undefined) return null;
+    if (base === undefined || residues.every((each) => each === base)) return null;
     const scale: Node = { t: 'num', value: { num: 1n, den: base as bigint }, digits: '' };
     const scaled = residues.map((each) => residue(product(scale, each as bigint), 0));
-    return `equation:${scaled.join(',')}`;
+    return `equation:${names}:${scaled.join(',')}`;
   }
   const values = ratios(side, false);
-  return values === null ? null : `equation:${values}`;
+  return values === null ? null : `equation:${names}:${values}`;
 }
 
 function product(scale: Node, factor: bigint): Node {
@@ -138,13 +137,14 @@ function product(scale: Node, factor: bigint): Node {
 
 /** Values at the positive points over the first nonzero one (or its size), to nine digits; null when there are none. */
 function ratios(side: Node, keepSign: boolean): string | null {
-  const found = samples(side, samplePoints - 2);
+  const found = variables(side).size === 0 ? null : samples(side, samplePoints - 2);
   if (found === null) return null;
   const values = found.map((each) =>
     typeof each === 'string' ? Number.NaN : Math.abs(each.im) < 1e-12 ? each.re : Number.NaN,
   );
   const base = values.find((each) => Math.abs(each) > 1e-12);
   if (base === undefined || values.some(Number.isNaN)) return null;
+  if (values.every((each) => Math.abs(each - base) <= 1e-12 * Math.abs(base))) return null;
   return values.map((each) => (each / (keepSign ? Math.abs(base) : base)).toPrecision(9)).join(',');
 }
 
@@ -243,8 +243,12 @@ function record(parts: readonly Meaning[]): Meaning | null {
   };
 }
 
+/** More conditions on one unknown are compared as they stand. */
+const maxConditions = 40;
+
 /** x > 1 and x < 3, x < 1 or x > 3: a comma joins what can hold together, else alternatives. */
 function conditions(parts: readonly Meaning[], node: Node & { t: 'list' }): Meaning | null {
+  if (node.items.length > maxConditions) return null;
   const solutions: (readonly Piece[])[] = [];
   const names = new Set<string>();
   for (const item of node.items) {
@@ -267,9 +271,4 @@ function conditions(parts: readonly Meaning[], node: Node & { t: 'list' }): Mean
 function system(parts: readonly Meaning[]): Meaning {
   const keys = parts.map((part) => part.equation?.() ?? `${part.name ?? ''}:${part.key}`).sort();
   return { ...nothing, form: 'equation', key: `system:${keys.join(' ')}` };
-}
-
-/** The key of a text as it stands, for answers that are only words. */
-export function textKey(answer: string): string | null {
-  return phraseKey(answer.trim().split(/\s+/));
 }

@@ -13,7 +13,7 @@ export function nameOf(node: Node): string | null {
     case 'text':
       return node.text.toLowerCase();
     case 'call':
-      return node.name === 'abs' ? labelled(node.args[0]!, '|') : null;
+      return node.name === 'abs' ? labelled(node.args[0]!) : null;
     case 'mul':
       return upperCase(node);
     case 'ratio':
@@ -25,10 +25,10 @@ export function nameOf(node: Node): string | null {
   }
 }
 
-function labelled(node: Node, mark: string): string | null {
-  const inner =
-    node.t === 'sym' ? (/^[A-Z]$|^vec|^overline/.test(node.name) ? node.name : null) : upperCase(node);
-  return inner === null ? null : `${mark}${inner}${mark}`;
+/** What stands between bars: a length has the name of its segment. */
+function labelled(node: Node): string | null {
+  if (node.t !== 'sym') return upperCase(node);
+  return /^[A-Z]$|^vec|^overline/.test(node.name) ? node.name : null;
 }
 
 /** Points in a row, such as AB for a length. */

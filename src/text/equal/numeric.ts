@@ -179,9 +179,11 @@ function applied(node: Node & { t: 'apply' }, scope: NumericScope): Numeric {
 }
 
 function over(node: Node & { t: 'over' }, scope: NumericScope): Numeric {
+  const values = new Map(scope.values);
+  const inner = { ...scope, values };
   const at = (value: Complex): Numeric => {
-    const values = new Map(scope.values).set(node.name, value);
-    return numeric(node.body, { ...scope, values });
+    values.set(node.name, value);
+    return numeric(node.body, inner);
   };
   const from = bound(node.from, scope);
   const to = bound(node.to, scope);

@@ -46,10 +46,12 @@ export function named(c: Cursor, start: string): Node {
       if (group) expect(c, '}');
     } else break;
   }
-  if (!functionLetters.test(name) || !isSign(c, '(') || peek(c)?.gap) return { t: 'sym', name };
+  const isChoice = name === 'C' && peek(c, 2)?.text === ',';
+  if (!(isChoice || functionLetters.test(name)) || !isSign(c, '(') || peek(c)?.gap) return { t: 'sym', name };
   c.at++;
   const args = deeper(c, c.grammar.list);
   expect(c, ')');
+  if (isChoice && args.t === 'list') return { t: 'call', name: 'binom', args: args.items };
   return { t: 'apply', name, args: args.t === 'list' ? args.items : [args] };
 }
 
@@ -119,7 +121,7 @@ function squareRoot(c: Cursor): Node {
 }
 
 /** One operand: a signed number, a name, or a group; no product. */
-function single(c: Cursor): Node {
+export function single(c: Cursor): Node {
   if (take(c, '-')) return { t: 'neg', arg: single(c) };
   const token = peek(c);
   if (token?.kind === 'num') {
@@ -127,9 +129,9 @@ function single(c: Cursor): Node {
     return literal(token.text);
   }
   if (token?.kind === 'name') return symbol(c);
-  if (token?.kind === 'const' && token.text !== 'inf') {
+  if (token?.kind === 'const') {
     c.at++;
-    return { t: 'const', name: token.text as 'pi' | 'e' | 'i' };
+    return token.text === 'inf' ? { t: 'inf' } : { t: 'const', name: token.text as 'pi' | 'e' | 'i' };
   }
   if (isSign(c, '{') || isSign(c, '(')) {
     const close = isSign(c, '{') ? '}' : ')';

@@ -90,18 +90,29 @@ export function integral(at: At, from: number, to: number): Value {
   return 'open';
 }
 
+/** One sum of the rule; null where the function has no value, or does not vanish where it leaves the range of doubles. */
 function quadrature(at: At, from: number, to: number, step: number): number | null {
   const place = placement(from, to);
   let total = 0;
+  let largest = 0;
+  let edges = 0;
+  let previous: number | null = null;
   for (let t = -4; t <= 4; t += step) {
     const [x, weight] = place(t);
     if (!(x > from && x < to) || weight < 1e-290) continue;
     const value = at(complex(x));
-    if (value === 'open' && Math.abs(t) > 2) continue;
-    if (typeof value === 'string' || !isReal(value)) return null;
-    total += value.re * weight;
+    if (value === 'undefined' || (value === 'open' && Math.abs(t) <= 1)) return null;
+    const part = value === 'open' ? null : value.re * weight;
+    if (value !== 'open' && !isReal(value)) return null;
+    if ((part === null) !== (previous === null) && t > -4)
+      edges = Math.max(edges, Math.abs(part ?? previous ?? 0));
+    if (part !== null) {
+      total += part;
+      largest = Math.max(largest, Math.abs(part));
+    }
+    previous = part;
   }
-  return total * step;
+  return edges > 1e-9 * largest && previous === null ? null : total * step;
 }
 
 /** Point and weight of the substitution x(t) that carries the range to the whole line. */

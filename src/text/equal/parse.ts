@@ -127,7 +127,7 @@ function endsList(c: Cursor): boolean {
 /** Sides joined by relations; a relation before the first side says nothing (`= 5`, `≈ 0.33`). */
 function item(c: Cursor): Node {
   while (peek(c)?.kind === 'relation' && /^(?:=|~|=>)$/.test(peek(c)!.text)) c.at++;
-  const sides = [side(c)];
+  const sides = [label(c) ?? side(c)];
   const ops: string[] = [];
   for (
     let token = peek(c);
@@ -140,7 +140,45 @@ function item(c: Cursor): Node {
     ops.push(token.text);
     sides.push(modulus === null ? side(c) : modular(c, modulus));
   }
-  return ops.length === 0 ? sides[0]! : { t: 'relation', ops, sides };
+  if (ops.length > 0) return { t: 'relation', ops, sides };
+  const [only] = sides as [Node];
+  const isHeading = only.t === 'ratio' && only.parts.length === 2 && only.parts[0]!.t === 'text';
+  return isHeading ? { t: 'relation', ops: ['='], sides: only.parts } : only;
+}
+
+/** Letters whose brackets hold an argument whatever stands in it. */
+const functionHeads = /^(?:[PEfghFGH]|Var|Pr|Cov)$/;
+
+/** `f(x)`, `P(A \cup B)`, `f^{-1}(x)` before an equals sign: a name, not a product; null when there is none. */
+function label(c: Cursor): Node | null {
+  const head = peek(c);
+  if (head?.kind !== 'name' && head?.kind !== 'word' && head?.kind !== 'const') return null;
+  let at = c.at + 1;
+  if (c.tokens[at]?.text === '^' && c.tokens[at + 3]?.text === '1') at += 5;
+  while (c.tokens[at]?.text === "'") at++;
+  if (!/^[([]$/.test(c.tokens[at]?.text ?? '') || c.tokens[at]!.gap) return null;
+  let depth = 0;
+  for (const start = at; at < c.tokens.length && at - start < 40; at++) {
+    const { kind, text } = c.tokens[at]!;
+    if (kind === 'sign' && /^[([]$/.test(text)) depth++;
+    else if (kind === 'sign' && /^[)\]]$/.test(text) && --depth === 0) break;
+    else if (
+      kind !== 'name' &&
+      kind !== 'num' &&
+      kind !== 'const' &&
+      text !== ',' &&
+      !functionHeads.test(head.text)
+    )
+      return null;
+  }
+  const after = c.tokens[at + 1];
+  if (depth !== 0 || after?.kind !== 'relation' || (after.text !== '=' && after.text !== '~')) return null;
+  const name = c.tokens
+    .slice(c.at, at + 1)
+    .map((token) => token.text)
+    .join('');
+  c.at = at + 1;
+  return { t: 'sym', name };
 }
 
 /** `a \pmod n` after a congruence. */

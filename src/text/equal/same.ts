@@ -11,15 +11,17 @@ const longest = 50;
 /** Whether a prediction means what the gold answer means although their keys differ. */
 export function same(gold: Meaning, prediction: Meaning): boolean {
   beginWork();
-  if (gold.entries !== null && prediction.value !== null)
-    return sameOrder([...gold.entries.values()], prediction.value);
-  if (prediction.entries !== null && gold.value !== null)
-    return sameOrder([...prediction.entries.values()], gold.value);
+  if (gold.entries !== null && prediction.value !== null) return sameRecord(gold.entries, prediction.value);
+  if (prediction.entries !== null && gold.value !== null) return sameRecord(prediction.entries, gold.value);
   return gold.value !== null && prediction.value !== null && sameNode(gold.value, prediction.value);
 }
 
-function sameOrder(values: readonly Node[], other: Node): boolean {
-  return (other.t === 'tuple' || other.t === 'list') && sequences(values, other.items);
+/** Named values and a tuple in the order of the names; values of one name with indices are also a set. */
+function sameRecord(entries: ReadonlyMap<string, Node>, other: Node): boolean {
+  const values = [...entries.values()];
+  if ((other.t === 'tuple' || other.t === 'list') && sequences(values, other.items)) return true;
+  const stems = new Set([...entries.keys()].map((name) => name.split('_')[0]));
+  return stems.size === 1 && (other.t === 'list' || other.t === 'set') && multisets(values, other.items);
 }
 
 function sequences(a: readonly Node[], b: readonly Node[]): boolean {

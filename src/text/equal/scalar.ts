@@ -101,9 +101,14 @@ export function samples(
   count: number,
   names: ReadonlySet<string> = variables(node),
 ): Numeric[] | null {
+  const sorted = [...names].sort();
   const found: Numeric[] = [];
   for (let point = 0; point < count; point++) {
-    const values = new Map([...names].map((name) => [name, complex(coordinate(name, point))]));
+    const negative =
+      point < positivePoints ? undefined : point === positivePoints ? sorted[0] : sorted.at(-1);
+    const values = new Map<string, Complex>();
+    for (const name of sorted)
+      values.set(name, complex(coordinate(name, point) * (name === negative ? -1 : 1)));
     const value = numeric(node, numericScope(values));
     if (typeof value === 'string' && point < positivePoints) return null;
     found.push(value);
@@ -113,15 +118,12 @@ export function samples(
 
 const coordinates = new Map<string, number>();
 
-/** The value of a variable at a point: between 0.4 and 2.4, at the later points of either sign. */
+/** The size of a variable at a point: between 0.4 and 2.4. */
 function coordinate(name: string, point: number): number {
   const label = `${point}:${name}`;
   let value = coordinates.get(label);
   if (value === undefined) {
-    const mixed = hash(label);
-    value = 0.4 + Number(mixed % 1_000_003n) / 500_001.5;
-    const negative = point >= positivePoints && ((hash(name) >> 7n) + BigInt(point)) % 2n === 0n;
-    if (negative) value = -value;
+    value = 0.4 + Number(hash(label) % 1_000_003n) / 500_001.5;
     if (coordinates.size > 5000) coordinates.clear();
     coordinates.set(label, value);
   }
@@ -139,16 +141,41 @@ function isUndefined(node: Node): boolean {
 export function agree(a: Node, b: Node): boolean {
   const names = variables(a);
   for (const name of variables(b)) names.add(name);
+  if (some(a, countsToVariable) || some(b, countsToVariable)) return agreeAtIntegers(a, b, names);
   const left = samples(a, samplePoints, names);
   const right = samples(b, samplePoints, names);
   if (left === null || right === null) return false;
   return left.every((x, point) => {
     const y = right[point]!;
     if (typeof x === 'string' || typeof y === 'string') return point >= positivePoints;
-    if (point >= positivePoints && !(isReal(x) && isReal(y))) return true;
-    const size = Math.max(magnitude(x), magnitude(y));
-    if (x.error + y.error > 1e-9 * size && size > 1e-9) return false;
-    return Math.hypot(x.re - y.re, x.im - y.im) <= 1e-9 * size + x.error + y.error;
+    return (point >= positivePoints && !(isReal(x) && isReal(y))) || near(x, y);
+  });
+}
+
+function near(x: Complex, y: Complex): boolean {
+  const size = Math.max(magnitude(x), magnitude(y));
+  if (x.error + y.error > 1e-9 * size && size > 1e-9) return false;
+  return Math.hypot(x.re - y.re, x.im - y.im) <= 1e-9 * size + x.error + y.error;
+}
+
+/** A sum or product whose number of terms is a variable: it has values at integers only. */
+function countsToVariable(node: Node): boolean {
+  return (
+    node.t === 'over' &&
+    (node.op === 'sum' || node.op === 'prod') &&
+    variables(node.to).size + variables(node.from).size > 0
+  );
+}
+
+const integers = [2, 3, 5, 6, 9, 10];
+
+function agreeAtIntegers(a: Node, b: Node, names: ReadonlySet<string>): boolean {
+  return integers.every((base, point) => {
+    const values = new Map(
+      [...names].map((name) => [name, complex(base + Number(hash(`${name}${point}`) % 3n))]),
+    );
+    const [x, y] = [numeric(a, numericScope(values)), numeric(b, numericScope(values))];
+    return typeof x !== 'string' && typeof y !== 'string' && near(x, y);
   });
 }
 

@@ -33,6 +33,9 @@ export function unitEnd(c: Cursor): number | null {
 
 function startsUnit(c: Cursor, token: Token): boolean {
   const { kind, text, gap, roman } = token;
+  if (text === '{') return isSign(c, '}', 2) && peek(c, 1)?.roman === true && unitWords.has(peek(c, 1)!.text);
+  if (text === '(' && isSign(c, ')', 2))
+    return unitWords.has(peek(c, 1)?.text ?? '') || peek(c, 1)?.roman === true;
   if (kind === 'command') return text === 'frac' && isSign(c, '{', 1) && peek(c, 2)?.roman === true;
   if (kind === 'name' || kind === 'const')
     return roman ? text !== 'e' && text !== 'i' : gap && c.letterUnits && afterNumber(c);

@@ -118,7 +118,7 @@ export const relations: ReadonlyMap<string, string> = new Map(
 export const ignored: ReadonlySet<string> = new Set(
   (
     'left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle ' +
-    'scriptstyle limits nolimits ! hfill centering boldmath rm bf it sf mathstrut strut nonumber notag ensuremath'
+    'scriptstyle limits nolimits ! hfill hline centering boldmath mathstrut strut nonumber notag ensuremath'
   ).split(' '),
 );
 
@@ -141,6 +141,14 @@ export const faceCommands: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Switches of the face for the rest of a group, with whether what follows is ordinary text. */
+export const faceSwitches: ReadonlyMap<string, boolean> = new Map([
+  ['rm', true],
+  ['bf', false],
+  ['it', false],
+  ['sf', true],
+]);
+
 /** Marks above a symbol: part of its name. */
 export const accents: ReadonlySet<string> = new Set(
   'vec hat bar tilde dot ddot widehat widetilde overrightarrow overline underset overset check breve'.split(
@@ -153,7 +161,7 @@ export const unitWords: ReadonlySet<string> = new Set(
   (
     'cm mm km dm nm um kg lb lbs oz ft yd mi mph kph kmh kmph hr hrs min mins sec secs deg rad sq cu gal hz khz mhz ghz kw mw kwh ' +
     'kj mj kcal cal ev kev mev gev kpa mpa atm mol mmol kmol rpm usd eur gbp cad aud rmb cny inr rs px kb mb gb tb bits mV kV mA kHz MHz GHz Hz ' +
-    'kJ MJ kW MW kWh eV keV MeV GeV kPa MPa Pa Nm Gyr Myr yr yrs pc kpc Mpc au AU ly dB mL ml cc cg mg ms ns ps us rads amu'
+    'kJ MJ kW MW kWh eV keV MeV GeV kPa MPa Pa Nm Gyr Myr yr yrs pc kpc Mpc th st nd rd au AU ly dB mL ml cc cg mg ms ns ps us rads amu'
   ).split(' '),
 );
 
@@ -163,8 +171,8 @@ export const unitLetters: ReadonlySet<string> = new Set('m s g h L l N J W V A K
 /** Words that take the meaning of a number away from a phrase: what follows them is no unit. */
 export const notUnits: ReadonlySet<string> = new Set(
   (
-    'not no than less more least most if when where mod to from is are if unless except but only the for all any each either ' +
-    'neither nor between with without given times plus minus divided over by undefined impossible infinite never none'
+    'not no than less more least most if when where mod to is are unless except but only for either neither nor between ' +
+    'without given times plus minus divided over undefined impossible infinite never none'
   ).split(' '),
 );
 
@@ -180,7 +188,7 @@ export const hedges: ReadonlySet<string> = new Set(
 
 /** Names of currencies, before or after an amount. */
 export const currencies: ReadonlySet<string> = new Set(
-  'usd eur gbp cad aud rmb cny inr jpy rs dollars dollar euros euro pounds yuan rupees yen cents cent'.split(
+  'us usd eur gbp cad aud rmb cny inr jpy rs dollars dollar euros euro pounds yuan rupees yen cents cent'.split(
     ' ',
   ),
 );
