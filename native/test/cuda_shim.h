@@ -1,0 +1,487 @@
+// Runs the CUDA sources on the CPU, for tests: the language's keywords and the runtime calls that native/cuda uses, a
+// fiber for every CUDA thread of a block (blocks run one after another), and warp collectives. A missing or divergent
+// barrier, a lane outside its warp's collective and a deadlock end the program with the place. With VF_SHIM_THREADS
+// every CUDA thread is a thread of its own, so that the thread sanitizer sees races in shared memory.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+#if defined(VF_SHIM_THREADS)
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#elif !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+
+#define __global__ static
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#if defined(VF_SHIM_THREADS)
+#define __shared__ static
+#else
+#define __shared__ static thread_local
+#endif
+
+struct uint3 {
+  unsigned x, y, z;
+};
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+
+namespace vf_shim {
+
+// 0: threads and blocks run in order, 1: in reverse, else: shuffled with this seed. VF_SHIM_ORDER sets it from outside.
+inline unsigned order =
+    std::getenv("VF_SHIM_ORDER") ? static_cast<unsigned>(std::atoi(std::getenv("VF_SHIM_ORDER"))) : 0;
+constexpr unsigned full_mask = 0xffffffffu;
+constexpr size_t most_shared = 227 * 1024;
+
+struct Barrier {
+  int arrived = 0;
+  unsigned generation = 0;
+  const char* where = nullptr;
+};
+
+struct Warp {
+  Barrier barrier;
+  int lanes = 0, alive = 0;
+  alignas(16) unsigned char in[32][64], out[32][64];
+};
+
+// A copy that cp.async started: done when its group is waited for, so that reading too early shows.
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  unsigned bytes;
+};
+
+struct Fiber {
+  uint3 index{};
+  int lane = 0, warp = 0;
+  bool done = false;
+  const Barrier* waits_at = nullptr;
+  unsigned waits_for = 0;
+  std::vector<AsyncCopy> open_group;
+  std::vector<std::vector<AsyncCopy>> groups;
+#if !defined(VF_SHIM_THREADS) && defined(__x86_64__)
+  void* stack_pointer = nullptr;
+#elif !defined(VF_SHIM_THREADS)
+  ucontext_t context;
+#endif
+};
+
+struct Block {
+  dim3 grid, size;
+  uint3 index{};
+  std::vector<Fiber> fibers;
+  std::vector<Warp> warps;
+  Barrier barrier;
+  int alive = 0;
+  std::vector<unsigned char> shared;
+  std::function<void()> body;
+#if defined(VF_SHIM_THREADS)
+  std::mutex mutex;
+  std::condition_variable changed;
+#elif defined(__x86_64__)
+  void* main_stack = nullptr;
+#else
+  ucontext_t main;
+#endif
+};
+
+#if defined(VF_SHIM_THREADS)
+inline Block* block;
+#else
+inline thread_local Block* block;
+#endif
+inline thread_local Fiber* current;
+
+[[noreturn]] inline void die(const char* what, const char* where) {
+  std::fprintf(stderr, "cuda shim: %s at %s, block (%u,%u,%u) thread (%u,%u,%u)\n", what, where, block->index.x,
+               block->index.y, block->index.z, current->index.x, current->index.y, current->index.z);
+  std::abort();
+}
+
+inline void arrive(Barrier& b, const char* where) {
+  if (b.arrived > 0 && b.where != where) die("threads reached different barriers", where);
+  b.where = where;
+  b.arrived++;
+}
+inline void open(Barrier& b) {
+  b.arrived = 0;
+  b.generation++;
+}
+
+#if defined(VF_SHIM_THREADS)
+template <class Done>
+void wait(Barrier& b, int need, const char* where, const Done& done) {
+  std::unique_lock<std::mutex> lock(block->mutex);
+  arrive(b, where);
+  if (b.arrived >= need) {
+    done();
+    open(b);
+    block->changed.notify_all();
+    return;
+  }
+  const unsigned generation = b.generation;
+  block->changed.wait(lock, [&] { return b.generation != generation; });
+}
+#else
+#if defined(__x86_64__)
+// Saves the callee-saved registers on the running stack and goes on on another one: no system call.
+extern "C" __attribute__((visibility("hidden"))) void vf_shim_switch(void** save, void* to);
+asm(".text\n.weak vf_shim_switch\n.hidden vf_shim_switch\nvf_shim_switch:\n push %rbp\n push %rbx\n push %r12\n push "
+    "%r13\n"
+    " push %r14\n push %r15\n mov %rsp,(%rdi)\n mov %rsi,%rsp\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n"
+    " pop %rbp\n ret\n");
+inline void leave() { vf_shim_switch(&current->stack_pointer, block->main_stack); }
+#else
+inline void leave() {
+  Fiber* me = current;
+  swapcontext(&me->context, &block->main);
+}
+#endif
+template <class Done>
+void wait(Barrier& b, int need, const char* where, const Done& done) {
+  arrive(b, where);
+  if (b.arrived >= need) {
+    done();
+    open(b);
+    return;
+  }
+  current->waits_at = &b;
+  current->waits_for = b.generation;
+  leave();
+  current->waits_at = nullptr;
+}
+#endif
+
+inline void sync_block(const char* where) {
+  wait(block->barrier, block->alive, where, [] {});
+}
+
+// Every lane gives In and gets Out; `all` makes out[32] of in[32] once all have come.
+template <class In, class Out, class All>
+Out collective(const In& value, const char* where, const All& all) {
+  static_assert(sizeof(In) <= 64 && sizeof(Out) <= 64, "a lane's part is at most 64 bytes");
+  Warp& w = block->warps[current->warp];
+  if (w.alive != 32) die("a warp collective without all 32 lanes", where);
+  std::memcpy(w.in[current->lane], &value, sizeof value);
+  wait(w.barrier, 32, where, [&] {
+    In in[32];
+    Out out[32];
+    for (int i = 0; i < 32; i++) std::memcpy(static_cast<void*>(&in[i]), w.in[i], sizeof(In));
+    all(in, out);
+    for (int i = 0; i < 32; i++) std::memcpy(w.out[i], &out[i], sizeof(Out));
+  });
+  Out mine;
+  std::memcpy(static_cast<void*>(&mine), w.out[current->lane], sizeof mine);
+  return mine;
+}
+
+template <class T>
+T shuffle(unsigned mask, T value, int source, const char* where) {
+  if (mask != full_mask) die("a shuffle with other than all lanes", where);
+  struct Ask {
+    T value;
+    int source;
+  };
+  return collective<Ask, T>({value, source}, where, [](const Ask* in, T* out) {
+    for (int i = 0; i < 32; i++) out[i] = in[in[i].source & 31].value;
+  });
+}
+inline unsigned ballot(unsigned mask, int predicate, const char* where) {
+  if (mask != full_mask) die("a ballot with other than all lanes", where);
+  return collective<int, unsigned>(predicate, where, [](const int* in, unsigned* out) {
+    unsigned bits = 0;
+    for (int i = 0; i < 32; i++) bits |= in[i] ? 1u << i : 0;
+    for (int i = 0; i < 32; i++) out[i] = bits;
+  });
+}
+
+inline void left_kernel() {
+  for (const auto& group : current->groups)
+    if (!group.empty()) die("a cp.async that nobody waited for", "the kernel's end");
+  if (!current->open_group.empty()) die("a cp.async outside any group", "the kernel's end");
+  current->done = true;
+  block->alive--;
+  block->warps[current->warp].alive--;
+  if (block->warps[current->warp].barrier.arrived > 0)
+    die("a lane left the kernel while its warp waits", block->warps[current->warp].barrier.where);
+  if (block->barrier.arrived > 0 && block->barrier.arrived >= block->alive) open(block->barrier);
+}
+
+inline std::vector<int> make_order(int count) {
+  std::vector<int> list(static_cast<size_t>(count));
+  for (int i = 0; i < count; i++) list[i] = order == 1 ? count - 1 - i : i;
+  unsigned state = order;
+  if (order > 1)
+    for (int i = count - 1; i > 0; i--) {
+      state = state * 1664525u + 1013904223u;
+      std::swap(list[i], list[(state >> 8) % static_cast<unsigned>(i + 1)]);
+    }
+  return list;
+}
+
+#if defined(VF_SHIM_THREADS)
+inline void run_fibers(Block& b) {
+  std::vector<std::thread> threads;
+  for (Fiber& f : b.fibers)
+    threads.emplace_back([&b, &f] {
+      current = &f;
+      b.body();
+      const std::lock_guard<std::mutex> lock(b.mutex);
+      left_kernel();
+      b.changed.notify_all();
+    });
+  for (std::thread& t : threads) t.join();
+}
+#else
+inline void enter_fiber() {
+  block->body();
+  left_kernel();
+  leave();
+}
+
+constexpr size_t stack_bytes = 256 * 1024;
+inline thread_local std::vector<std::unique_ptr<char[]>> stacks;
+
+inline void prepare(Fiber& f, char* stack) {
+#if defined(__x86_64__)
+  void** top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + stack_bytes) & ~uintptr_t{15});
+  *--top = nullptr;
+  *--top = reinterpret_cast<void*>(&enter_fiber);
+  for (int i = 0; i < 6; i++) *--top = nullptr;
+  f.stack_pointer = top;
+#else
+  getcontext(&f.context);
+  f.context.uc_stack.ss_sp = stack;
+  f.context.uc_stack.ss_size = stack_bytes;
+  f.context.uc_link = nullptr;
+  makecontext(&f.context, enter_fiber, 0);
+#endif
+}
+
+inline void run_fibers(Block& b) {
+  while (stacks.size() < b.fibers.size()) stacks.emplace_back(new char[stack_bytes]);
+  for (size_t i = 0; i < b.fibers.size(); i++) prepare(b.fibers[i], stacks[i].get());
+  const std::vector<int> turns = make_order(static_cast<int>(b.fibers.size()));
+  while (b.alive > 0) {
+    bool moved = false;
+    for (const int i : turns) {
+      Fiber& f = b.fibers[i];
+      if (f.done || (f.waits_at != nullptr && f.waits_at->generation == f.waits_for)) continue;
+      moved = true;
+      current = &f;
+#if defined(__x86_64__)
+      vf_shim_switch(&b.main_stack, f.stack_pointer);
+#else
+      swapcontext(&b.main, &f.context);
+#endif
+    }
+    if (moved) continue;
+    for (Fiber& f : b.fibers) {
+      if (f.done) continue;
+      current = &f;
+      die("deadlock: some threads wait at a barrier that the others never reach", f.waits_at ? f.waits_at->where : "?");
+    }
+  }
+}
+#endif
+
+inline void run_block(Block& b) {
+  const unsigned count = b.size.x * b.size.y * b.size.z;
+  b.alive = static_cast<int>(count);
+  b.fibers = std::vector<Fiber>(count);
+  b.warps = std::vector<Warp>((count + 31) / 32);
+  b.barrier = Barrier();
+  std::fill(b.shared.begin(), b.shared.end(), 0xff);  // NaN where nobody wrote
+  for (unsigned i = 0; i < count; i++) {
+    Fiber& f = b.fibers[i];
+    f.index = {i % b.size.x, i / b.size.x % b.size.y, i / (b.size.x * b.size.y)};
+    f.lane = static_cast<int>(i % 32);
+    f.warp = static_cast<int>(i / 32);
+    b.warps[f.warp].lanes = ++b.warps[f.warp].alive;
+  }
+  Block* outer = block;
+  block = &b;
+  run_fibers(b);
+  block = outer;
+}
+
+inline void launch(dim3 grid, dim3 size, size_t shared_bytes, void* /*stream*/, std::function<void()> body) {
+  if (size.x * size.y * size.z > 1024 || shared_bytes > most_shared || grid.y > 65535 || grid.z > 65535 ||
+      grid.x == 0 || grid.y == 0 || grid.z == 0) {
+    std::fprintf(
+        stderr,
+        "cuda shim: a launch outside the device's limits: grid (%u,%u,%u), block (%u,%u,%u), %zu bytes shared\n",
+        grid.x, grid.y, grid.z, size.x, size.y, size.z, shared_bytes);
+    std::abort();
+  }
+  Block b;
+  b.grid = grid;
+  b.size = size;
+  b.shared.resize(shared_bytes + 128);
+  b.body = std::move(body);
+  for (const int i : make_order(static_cast<int>(grid.x * grid.y * grid.z))) {
+    const unsigned at = static_cast<unsigned>(i);
+    b.index = {at % grid.x, at / grid.x % grid.y, at / (grid.x * grid.y)};
+    run_block(b);
+  }
+}
+
+inline void* dynamic_shared() {
+  return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(block->shared.data()) + 127) & ~uintptr_t{127});
+}
+
+}  // namespace vf_shim
+
+#define VF_SHIM_TEXT2(x) #x
+#define VF_SHIM_TEXT(x) VF_SHIM_TEXT2(x)
+#define VF_SHIM_HERE __FILE__ ":" VF_SHIM_TEXT(__LINE__)
+#define threadIdx (vf_shim::current->index)
+#define blockIdx (vf_shim::block->index)
+#define blockDim (vf_shim::block->size)
+#define gridDim (vf_shim::block->grid)
+#define __syncthreads() vf_shim::sync_block(VF_SHIM_HERE)
+#define __syncwarp() static_cast<void>(vf_shim::ballot(vf_shim::full_mask, 0, VF_SHIM_HERE))
+#define __shfl_sync(mask, value, lane) vf_shim::shuffle(mask, value, lane, VF_SHIM_HERE)
+#define __shfl_xor_sync(mask, value, bits) vf_shim::shuffle(mask, value, vf_shim::current->lane ^ (bits), VF_SHIM_HERE)
+#define __ballot_sync(mask, predicate) vf_shim::ballot(mask, predicate, VF_SHIM_HERE)
+#define __popc(x) __builtin_popcount(x)
+#define __ffs(x) __builtin_ffs(static_cast<int>(x))
+
+inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+inline uint32_t __float_as_uint(float f) {
+  uint32_t bits;
+  std::memcpy(&bits, &f, 4);
+  return bits;
+}
+inline float __uint_as_float(uint32_t bits) {
+  float f;
+  std::memcpy(&f, &bits, 4);
+  return f;
+}
+template <class T>
+T atomicAdd(T* to, T value) {
+  static_assert(std::is_integral<T>::value, "only whole numbers may be added in any order");
+  return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
+
+// The part of the runtime that native/cuda calls.
+using cudaError_t = int;
+using cudaStream_t = void*;
+enum : int { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum : unsigned { cudaStreamNonBlocking = 1 };
+struct cudaDeviceProp {
+  char name[256];
+  int major, minor, multiProcessorCount;
+};
+struct cudaFuncAttributes {
+  int binaryVersion;
+};
+namespace vf_shim {
+// Bytes that may be allocated at once: a test lowers it to see the error.
+inline size_t memory_limit = size_t{8} << 30;
+inline size_t memory_used = 0;
+}  // namespace vf_shim
+inline const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "no error";
+}
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  if (vf_shim::memory_used + bytes > vf_shim::memory_limit) return cudaErrorMemoryAllocation;
+  void* block = std::aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
+  if (!block) return cudaErrorMemoryAllocation;
+  vf_shim::memory_used += bytes;
+  std::memcpy(block, &bytes, sizeof bytes);
+  *memory = static_cast<char*>(block) + 256;
+  std::memset(*memory, 0xff, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFree(void* memory) {
+  if (!memory) return cudaSuccess;
+  char* block = static_cast<char*>(memory) - 256;
+  size_t bytes;
+  std::memcpy(&bytes, block, sizeof bytes);
+  vf_shim::memory_used -= bytes;
+  std::free(block);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
+  *total = vf_shim::memory_limit;
+  *free_bytes = vf_shim::memory_limit - vf_shim::memory_used;
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
+  std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = nullptr;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+inline cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
+  std::snprintf(p->name, sizeof p->name, "CPU shim");
+  p->major = 9;
+  p->minor = 0;
+  p->multiProcessorCount = 4;
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Kernel*) {
+  attributes->binaryVersion = 90;
+  return cudaSuccess;
+}
