@@ -1,0 +1,169 @@
+// The CUDA backend: finds the device and wires the ops to the contract. One stream, so that ops run in the order of
+// calls.
+#include "backend.h"
+
+#include <cstdlib>
+
+#include "attention_plan.h"
+#include "cublaslt.h"
+#include "cuda_ops.h"
+
+namespace vf {
+
+namespace {
+
+// Does nothing: whether the driver has code of it for a device shows whether this build fits the device.
+__global__ void probe() {}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// Empty where a GPU can be used at all.
+std::string driver_reason() {
+  int driver = 0, runtime = 0, count = 0;
+  cudaRuntimeGetVersion(&runtime);
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "no NVIDIA driver";
+  if (driver < runtime / 1000 * 1000)
+    return "the driver is too old: it supports CUDA " + version_text(driver) + ", this build needs " +
+           version_text(runtime / 1000 * 1000);
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  if (error != cudaSuccess) return std::string("the driver reports: ") + cudaGetErrorString(error);
+  return count == 0 ? "no GPU is visible (CUDA_VISIBLE_DEVICES hides all, or there is none)" : "";
+}
+
+// Empty where this device can be used.
+std::string device_reason(int device, cudaDeviceProp& properties) {
+  int count = 0;
+  cudaGetDeviceCount(&count);
+  if (device < 0 || device >= count)
+    return "device " + std::to_string(device) + " is not among the " + std::to_string(count) + " here";
+  cudaError_t error = cudaGetDeviceProperties(&properties, device);
+  if (error == cudaSuccess) error = cudaSetDevice(device);
+  cudaFuncAttributes attributes;
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe);
+  cudaGetLastError();
+  if (error == cudaSuccess && properties.major >= 8) return "";
+  const std::string architecture = std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  if (properties.major < 8 && properties.major > 0)
+    return std::string(properties.name) + " has compute capability " + architecture + ", 8.0 is the least";
+  return "no kernel for compute capability " + architecture + ": " + cudaGetErrorString(error);
+}
+
+bool wants_cublaslt() {
+  const char* value = std::getenv("VF_CUBLASLT");
+  return value && std::string(value) == "1";
+}
+
+class CudaOps final : public Ops {
+ public:
+  explicit CudaOps(const CudaOptions& options) {
+    const std::string missing = driver_reason();
+    require(missing.empty(), "VF_NO_DEVICE", "Expected a usable GPU but received: " + missing);
+    cudaDeviceProp properties{};
+    const std::string unfit = device_reason(options.device, properties);
+    require(unfit.empty(), "VF_NO_DEVICE", "Expected a usable GPU but received: " + unfit);
+    device_ = options.device;
+    context_.bf16 = options.bf16;
+    context_.processors = properties.multiProcessorCount;
+    context_.plans = &plans_;
+    cuda_check(cudaStreamCreateWithFlags(&context_.stream, cudaStreamNonBlocking), "a stream");
+    if (!options.bf16 || !wants_cublaslt()) return;
+    lt_ = std::make_unique<CublasLt>();
+    context_.lt = lt_.get();
+  }
+  ~CudaOps() override {
+    cudaStreamSynchronize(context_.stream);
+    for (auto& [weight, copy] : context_.weights) context_.memory.release(copy.data);
+    cudaStreamDestroy(context_.stream);
+  }
+
+  const char* name() const override { return runs_on_shim ? "cuda-sim" : "cuda"; }
+
+  void* allocate(size_t bytes) override { return context_.memory.allocate(bytes); }
+  void release(void* memory) noexcept override {
+    if (!memory) return;
+    const size_t bytes = context_.memory.release(memory);
+    context_.tables.forget(memory, bytes);
+    forget_weights(memory, bytes);
+  }
+  void upload(void* device, const void* host, size_t bytes) override {
+    context_.upload(device, host, bytes);
+    context_.tables.remember(device, host, bytes);
+  }
+  void download(void* host, const void* device, size_t bytes) override { context_.download(host, device, bytes); }
+  void copy(void* to, const void* from, size_t bytes) override {
+    if (bytes > 0)
+      cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, context_.stream), "a copy on the GPU");
+  }
+  void zero(void* memory, size_t bytes) override {
+    if (bytes > 0) cuda_check(cudaMemsetAsync(memory, 0, bytes, context_.stream), "a fill on the GPU");
+  }
+  void synchronize() override { cuda_check(cudaStreamSynchronize(context_.stream), "the work queued so far"); }
+  void weights_changed() override {
+    for (auto& [weight, copy] : context_.weights) copy.fresh = false;
+  }
+
+  void embed(const EmbedArgs& a) override { cuda_embed(context_, a); }
+  void embed_backward(const EmbedBackwardArgs& a) override { cuda_embed_backward(context_, a); }
+  void rmsnorm(const RmsNormArgs& a) override { cuda_rmsnorm(context_, a); }
+  void rmsnorm_backward(const RmsNormBackwardArgs& a) override { cuda_rmsnorm_backward(context_, a); }
+  void matmul(const MatmulArgs& a) override { cuda_matmul(context_, a); }
+  void matmul_input_grad(const MatmulInputGradArgs& a) override { cuda_matmul_input_grad(context_, a); }
+  void matmul_weight_grad(const MatmulWeightGradArgs& a) override { cuda_matmul_weight_grad(context_, a); }
+  void qkv(const QkvArgs& a) override { cuda_qkv(context_, a); }
+  void qkv_backward(const QkvBackwardArgs& a) override { cuda_qkv_backward(context_, a); }
+  void attention(const AttentionArgs& a) override { cuda_attention(context_, a); }
+  void attention_backward(const AttentionBackwardArgs& a) override { cuda_attention_backward(context_, a); }
+  void swiglu(const SwigluArgs& a) override { cuda_swiglu(context_, a); }
+  void swiglu_backward(const SwigluBackwardArgs& a) override { cuda_swiglu_backward(context_, a); }
+  void gather_rows(const GatherRowsArgs& a) override { cuda_gather_rows(context_, a); }
+  void scatter_rows(const ScatterRowsArgs& a) override { cuda_scatter_rows(context_, a); }
+  void logprob(const LogprobArgs& a) override { cuda_logprob(context_, a); }
+  void logprob_loss(const LogprobLossArgs& a) override { cuda_logprob_loss(context_, a); }
+  void policy_weights(const PolicyWeightsArgs& a) override { cuda_policy_weights(context_, a); }
+  void adamw(const AdamWArgs& a) override { cuda_adamw(context_, a); }
+  double squared_norm(const float* x, int64_t count) override { return cuda_squared_norm(context_, x, count); }
+  void sample(const SampleArgs& a) override { cuda_sample(context_, a); }
+
+ private:
+  void forget_weights(const void* memory, size_t bytes) {
+    const char* begin = static_cast<const char*>(memory);
+    for (auto it = context_.weights.begin(); it != context_.weights.end();) {
+      const char* at = reinterpret_cast<const char*>(it->first);
+      const bool inside = at >= begin && at < begin + bytes;
+      if (inside) context_.memory.release(it->second.data);
+      it = inside ? context_.weights.erase(it) : std::next(it);
+    }
+  }
+
+  int device_ = 0;
+  AttentionPlans plans_;
+  CudaContext context_;
+  std::unique_ptr<CublasLt> lt_;
+};
+
+}  // namespace
+
+std::unique_ptr<Ops> make_cuda_backend(const CudaOptions& options) { return std::make_unique<CudaOps>(options); }
+
+CudaInfo cuda_info() {
+  CudaInfo info;
+  info.switches = {{"cublaslt", wants_cublaslt() ? "on (VF_CUBLASLT=1)"
+                                                 : "off until hardware has shown it right; VF_CUBLASLT=1 turns it on"}};
+  info.reason = driver_reason();
+  if (!info.reason.empty()) return info;
+  int count = 0;
+  cudaGetDeviceCount(&count);
+  for (int i = 0; i < count; i++) {
+    cudaDeviceProp properties{};
+    const std::string reason = device_reason(i, properties);
+    if (reason.empty()) info.devices.push_back(properties.name);
+    if (!reason.empty()) info.reason = reason;
+  }
+  if (!info.devices.empty()) info.reason.clear();
+  return info;
+}
+
+}  // namespace vf
