@@ -35,11 +35,10 @@ describe('an empty clone', { skip }, () => {
     assert.equal(readlinkSync(path.join(clone, 'node_modules', '.bin', 'vf')), '../../bin/vf.js');
   });
 
-  test('npx vf takes what is there: no second build', () => {
+  test('npx vf runs the install script again (npm 11 links the clone into its cache) and builds nothing', () => {
     const built = statSync(addon).mtimeMs;
     assert.match(run('npx', ['vf', '--version']), /^\d+\.\d+\.\d+\n$/);
     assert.equal(statSync(addon).mtimeMs, built);
-    assert.equal(existsSync(path.join(cache, '_npx')), false, 'npx installed nothing of its own');
   });
 
   test('installing again builds nothing', () => {
@@ -49,18 +48,9 @@ describe('an empty clone', { skip }, () => {
   });
 
   test('binding.gyp builds the same sources where there is no CMake', () => {
-    const gyp = path.join(
-      path.dirname(execFileSync('npm', ['root', '-g'], { encoding: 'utf8' }).trim()),
-      'node_modules',
-      'npm',
-      'node_modules',
-      'node-gyp',
-      'bin',
-      'node-gyp.js',
-    );
-    assert.ok(existsSync(gyp), 'npm brings node-gyp');
     rmSync(path.join(clone, 'build'), { recursive: true });
-    run('node', [gyp, 'rebuild', '--jobs=2']);
+    // npm names its own node-gyp, and where Node's headers are, in the environment of what it runs.
+    run('npm', ['exec', '-c', 'node "$npm_config_node_gyp" rebuild --jobs=2']);
     const doctor = run('node', ['bin/vf.js', 'doctor', '--json']);
     assert.match(doctor, /avx512|avx2|base/);
   });
