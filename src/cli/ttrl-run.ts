@@ -154,10 +154,21 @@ function summaryOf(job: Job<'ttrl'>, steps: number, evaluations: readonly Metric
     },
     next: [
       `npx vf sample ${model} --prompt "…"`,
-      settings.omega === 1 ? 'npx vf ttrl --omega 5' : 'npx vf ttrl --omega 1',
+      `npx vf ttrl ${sameSet(settings)}--omega ${settings.omega === 1 ? 5 : 1}`,
       ...(settings.model === 'bundled'
         ? ['npx vf ttrl --model PATH --data YOUR.jsonl --preset aime24 --omega 5']
         : []),
     ],
   };
+}
+
+/** The flags that name this run's model, data and tool again. */
+function sameSet({ model, data, tool, verifier }: Job<'ttrl'>['settings']): string {
+  const flags = [
+    ...(model === 'bundled' ? [] : ['--model', model]),
+    ...(data === 'bundled' ? [] : ['--data', data]),
+    ...(tool === 'python' ? [] : ['--tool', tool]),
+    ...(verifier === 'self' ? [] : ['--verifier', verifier]),
+  ];
+  return flags.map((word) => `${word} `).join('');
 }
