@@ -27,8 +27,11 @@ function newest(path) {
 }
 
 const addonFile = join(root, 'build', 'Release', 'vf.node');
+const addonSources = ['addon', 'core', 'cpu', 'cuda', 'model', 'ops', 'sources.txt'].map((name) =>
+  join('native', name),
+);
 const newestAddonSource = () =>
-  Math.max(...['native', 'CMakeLists.txt', 'binding.gyp'].map((name) => newest(join(root, name))));
+  Math.max(...[...addonSources, 'CMakeLists.txt', 'binding.gyp'].map((name) => newest(join(root, name))));
 
 /** Whether the addon is there and newer than every source of it. */
 export function addonIsFresh() {
@@ -89,6 +92,8 @@ export function buildAddon({ cuda = false, log = 'inherit' } = {}) {
   if (result.status !== 0 || !existsSync(addonFile)) {
     throw new Error(`the native addon did not compile (${args.slice(1).join(' ')})\n${numbered}`);
   }
+  // A build that had nothing to do leaves the file's time: it is as new as its sources now.
+  utimesSync(addonFile, new Date(), new Date());
 }
 
 function cmakeJs() {
