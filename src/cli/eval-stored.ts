@@ -7,6 +7,7 @@ import { type CompatRule, compatScores } from '../eval/compat.js';
 import { judgeReply } from '../eval/judge.js';
 import { scoreReplies } from '../eval/score.js';
 import type { JudgeKind } from '../eval/task.js';
+import type { ReplyRow } from '../run/evaluation.js';
 import { extractorHash, readReplies } from './eval-files.js';
 import { comparisonTable, scoreTable } from './eval-table.js';
 import { writeErr, writeOut } from './output.js';
@@ -22,10 +23,7 @@ export async function rescoreEval(
   }
   const results = files.map((file) => {
     const stored = readReplies(file);
-    const rows = stored.map((row) => ({
-      ...row,
-      ...judgeReply({ ...row, judge: row.judge as JudgeKind }, row.text),
-    }));
+    const rows = judgedAgain(stored);
     const changed = rows.filter((row, i) => {
       const before = stored[i]!;
       return row.answer !== before.answer || row.correct !== before.correct;
@@ -46,6 +44,14 @@ export async function rescoreEval(
   }
 }
 
+/** Both sides of a comparison are judged by the same rules, whenever they were sampled. */
+function judgedAgain(rows: readonly ReplyRow[]): ReplyRow[] {
+  return rows.map((row) => ({
+    ...row,
+    ...judgeReply({ ...row, judge: row.judge as JudgeKind }, row.text),
+  }));
+}
+
 /** `vf eval compare A B`: question by question, with a paired test a task. */
 export async function compareEvals(
   files: readonly string[],
@@ -58,7 +64,7 @@ export async function compareEvals(
       hint: 'vf eval compare RUN_A RUN_B; each is a run folder or a replies.jsonl',
     });
   }
-  const comparisons = compareReplies(readReplies(a), readReplies(b));
+  const comparisons = compareReplies(judgedAgain(readReplies(a)), judgedAgain(readReplies(b)));
   if (comparisons.length === 0) {
     throw new VfError('VF_NO_REPLIES', `${a} and ${b} have no task in common`);
   }

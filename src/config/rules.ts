@@ -21,6 +21,11 @@ export function checkRules(command: CommandName, values: Values, origins: Record
     checkVerifree(values, refuse);
   }
   if (command === 'ttrl') checkVotes(values, refuse);
+  refuse(
+    command === 'eval' && values.temperature === 0 && (values.samples as number) > 1,
+    `temperature 0 makes all ${values.samples} replies of a question equal`,
+    'give a --temperature above 0, or --samples 1',
+  );
   if ('warmup' in values) {
     const { warmup, steps } = values as { warmup: number; steps: number };
     const hint = 'lower --warmup or raise --steps';
