@@ -3,6 +3,7 @@
 import { type OptionTable, pick, type Settings, withDefaults } from './option.js';
 import {
   BENCH_OPTIONS,
+  BENCH_TTRL_OPTIONS,
   EVAL_OPTIONS,
   PROBE_OPTIONS,
   SAMPLE_OPTIONS,
@@ -105,8 +106,9 @@ const SCORE = {
 } as const satisfies OptionTable;
 
 const BENCH = {
-  ...pick(MODEL_OPTIONS, 'device', 'dtype', 'threads'),
+  ...MODEL_OPTIONS,
   ...BENCH_OPTIONS,
+  ...BENCH_TTRL_OPTIONS,
   ...SEED_OPTIONS,
   ...pick(OUTPUT_OPTIONS, 'json'),
 } as const satisfies OptionTable;

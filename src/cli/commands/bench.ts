@@ -1,4 +1,4 @@
-/** `vf bench`: speed of training, decoding and a whole step on this machine. */
+/** `vf bench`: speed of training, decoding and a whole step on this machine, and test-time runs over seeds. */
 
 import { resolveConfig } from '../../config/resolve.js';
 import { COMMAND_OPTIONS } from '../../config/schema.js';
@@ -9,14 +9,25 @@ const WORKS = ['train', 'decode', 'rl-step'] as const;
 
 const bench: CliCommand = {
   name: 'bench',
-  about: 'Speed on this machine, with random weights; the record states every length it used.',
-  arguments: [{ name: 'WORK', help: 'train, decode or rl-step' }],
-  examples: ['vf bench train --shape A', 'vf bench decode --shape B --json'],
+  about:
+    'Speed on this machine, with random weights; the record states every length it used. ttrl is a table of test-time runs instead.',
+  arguments: [{ name: 'WORK', help: 'train, decode, rl-step or ttrl' }],
+  examples: [
+    'vf bench train --shape A',
+    'vf bench decode --shape B --json',
+    'vf bench ttrl --omegas 1,2,5,10,inf --seeds 0',
+  ],
   options: COMMAND_OPTIONS.bench,
   run: async ({ args, flags }) => {
     const work = WORKS.find((name) => name === args[0]);
-    if (work === undefined) throw invalidValue('WORK', `one of ${WORKS.join(', ')}`, args[0]);
+    if (work === undefined && args[0] !== 'ttrl')
+      throw invalidValue('WORK', `one of ${WORKS.join(', ')}, ttrl`, args[0]);
     const { settings } = resolveConfig('bench', { flags, env: process.env });
+    if (work === undefined) {
+      const { benchTtrl } = await import('../bench-ttrl.js');
+      await benchTtrl(settings);
+      return;
+    }
     const { runBench } = await import('../bench-run.js');
     await runBench(work, settings);
   },

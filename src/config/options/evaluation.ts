@@ -164,6 +164,53 @@ export const BENCH_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
+/** Of `vf bench ttrl`, which trains the bundled test-time model again and again. */
+export const BENCH_TTRL_OPTIONS = {
+  omegas: {
+    type: 'text',
+    default: '1,5',
+    group: 'voting',
+    placeholder: 'list',
+    help: 'ttrl: weights of a verified vote, separated by commas',
+  },
+  seeds: {
+    type: 'text',
+    default: '0,1,2',
+    group: 'voting',
+    placeholder: 'list',
+    help: 'ttrl: seeds, separated by commas',
+  },
+  verifiers: {
+    type: 'pairs',
+    default: {},
+    group: 'voting',
+    placeholder: 'name=model',
+    help: 'ttrl: other verifiers to run at omega 5; may be repeated',
+  },
+  tool: {
+    type: 'choice',
+    choices: ['python', 'smt'],
+    default: 'python',
+    group: 'voting',
+    help: 'ttrl: programs in the sandbox, or puzzles by built-in rules',
+  },
+  steps: {
+    type: 'integer',
+    default: 0,
+    min: 0,
+    group: 'voting',
+    unit: 'steps',
+    help: "ttrl: length of each run; 0 takes the preset's",
+  },
+  out: {
+    type: 'text',
+    default: 'runs/bench-ttrl',
+    group: 'voting',
+    placeholder: 'folder',
+    help: 'ttrl: where its runs lie; finished ones are read, not run again',
+  },
+} as const satisfies OptionTable;
+
 export const PROBE_OPTIONS = {
   probe: {
     type: 'integer',
