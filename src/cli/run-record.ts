@@ -61,7 +61,8 @@ export function readRun(folder: string): RunRecord {
     settings: readStoredConfig(folder),
     origins: (manifest.origins ?? {}) as Record<string, string>,
     start,
-    steps: rows.filter((row) => row.event === 'step'),
+    // Step 0 is the probe's look before any update.
+    steps: rows.filter((row) => row.event === 'step' && row.step > 0),
     evals: rows.filter((row) => row.event === 'eval'),
     checkpoint: latestCheckpoint(folder),
     summary: end?.event === 'end' ? end.summary : {},

@@ -3,8 +3,8 @@
 import type { Resolved } from '../config/resolve.js';
 import { requireFree } from '../run/disk.js';
 import type { EventBody } from '../run/events.js';
-import { runLoop } from '../train/loop.js';
-import { probe } from '../train/probe.js';
+import { type LoopParts, runLoop } from '../train/loop.js';
+import { measureSignal, probe } from '../train/probe.js';
 import type { Job } from './job.js';
 import { deviceLine } from './open-model.js';
 import { packageVersion } from './package.js';
@@ -41,9 +41,11 @@ export async function runTrain(job: Job<'train'>): Promise<Record<string, unknow
       if (event.event === 'eval') evaluations.push(event.metrics);
       emit(event);
     },
-    record: async (...args: Parameters<typeof parts.record>) => {
-      if (args[0] === 1) warnWithoutSignal(args[2].advantage, args[1], emit);
-      await parts.record(...args);
+    firstLook: async (...look: Look) => {
+      const { metrics, advice } = await measureSignal(parts, ...look);
+      emit({ event: 'step', step: 0, metrics });
+      if ((metrics['groups/with_signal'] ?? 0) >= 0.1) return;
+      for (const message of advice) emit({ event: 'warning', code: 'VF_NO_SIGNAL', message });
     },
   };
   const reached = await runLoop(watched, setup.state);
@@ -81,6 +83,8 @@ export async function runProbe(
   await setup.model.policy.close();
   return { metrics, advice };
 }
+
+type Look = Parameters<NonNullable<LoopParts['firstLook']>>;
 
 const TITLES = {
   verifree: 'VeriFree (Eq. 7)',
@@ -147,26 +151,5 @@ function checkpointBytes({ model }: TrainSetup): number {
 function warn(setup: TrainSetup, emit: (event: EventBody) => void): void {
   for (const [rule, count] of Object.entries(setup.data.dropped)) {
     emit({ event: 'warning', code: 'VF_DROPPED', message: `${count} questions dropped: ${rule}` });
-  }
-}
-
-/** Under a tenth of the groups with a non-zero advantage: say so at once. */
-function warnWithoutSignal(
-  advantage: Float32Array,
-  groups: readonly { traces: readonly unknown[] }[],
-  emit: (event: EventBody) => void,
-): void {
-  let start = 0;
-  let alive = 0;
-  for (const { traces } of groups) {
-    if (advantage.subarray(start, start + traces.length).some((value) => value !== 0)) alive++;
-    start += traces.length;
-  }
-  if (alive < groups.length / 10) {
-    emit({
-      event: 'warning',
-      code: 'VF_NO_SIGNAL',
-      message: `only ${alive} of ${groups.length} groups carry signal; look at \`vf train --probe 16\` with the same flags`,
-    });
   }
 }

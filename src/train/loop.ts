@@ -48,6 +48,8 @@ export interface LoopParts {
   saveEvery: number;
   /** All groups of a step, for samples.jsonl. */
   record(step: number, groups: Group[], result: StepResult): Promise<void>;
+  /** Looks at the first groups of a fresh run before any update (the probe's figures for step 0). */
+  firstLook?: (groups: Group[], plan: StepPlan, stats: RolloutStats) => Promise<void>;
   /** True once a person asked to stop: the step in hand is finished and saved. */
   stopRequested(): boolean;
   emit: Emit;
@@ -64,6 +66,7 @@ export async function runLoop(parts: LoopParts, state: LoopState): Promise<LoopS
     const started = performance.now();
     const { groups, stats } = await rollout(parts, step);
     const plan = await parts.objective.plan(groups, step);
+    if (step === 1 && plan.groups.length > 0) await parts.firstLook?.(groups, plan, stats);
     const args = stepArgs(parts, plan, step, now.updates);
     const result =
       plan.groups.length === 0 ? nothingTrained() : await updateWeights(parts.policy, parts.reference, args);

@@ -1,5 +1,8 @@
 /** The probe: does this model on this data carry any signal? Samples groups, makes gradients, updates nothing. */
 
+import type { StepPlan } from '../objective/objective.js';
+import type { RolloutStats } from '../rollout/sample.js';
+import type { Group } from '../rollout/trajectory.js';
 import type { Metrics } from '../run/events.js';
 import { type LoopParts, rollout, stepArgs } from './loop.js';
 
@@ -11,34 +14,37 @@ export interface ProbeResult {
 
 /** Samples `promptsPerStep` groups at step 1 and measures each term's gradient. The weights stay as they are. */
 export async function probe(parts: LoopParts): Promise<ProbeResult> {
-  const started = performance.now();
   const { groups, stats } = await rollout(parts, 1);
-  const plan = await parts.objective.plan(groups, 1);
-  const once = { ...plan, epochs: 1, miniBatches: 1 };
-  const norms: Record<string, number> = {};
-  const passes = ['both', 'reasoning', 'answer'] as const;
+  return measureSignal(parts, groups, await parts.objective.plan(groups, 1), stats);
+}
+
+/** What sampled groups have to say before any update: ends, log R, advantages, the gradient of each term, time, memory. */
+export async function measureSignal(
+  parts: LoopParts,
+  groups: readonly Group[],
+  plan: StepPlan,
+  stats: RolloutStats,
+): Promise<ProbeResult> {
+  const once = { ...plan, epochs: 1, miniBatches: 1, klCoefficient: 0 };
+  const norms: Metrics = {};
   let metrics: Metrics = plan.metrics;
-  for (const terms of passes) {
-    const args = stepArgs(parts, once, 1, 0, { terms, update: false });
-    const result = await parts.policy.step({ ...args, klCoefficient: 0 });
+  for (const terms of ['both', 'reasoning', 'answer'] as const) {
+    const result = await parts.policy.step(stepArgs(parts, once, 1, 0, { terms, update: false }));
     norms[`grad/norm_${terms}`] = result.gradNorms[0] ?? 0;
-    if (terms === 'both') {
-      metrics = {
-        ...metrics,
-        ...parts.objective.metrics(plan, result, stats),
-        'time/train': result.seconds,
-        ...byAnswerLength(groups, result.logReward),
-      };
-    }
+    if (terms !== 'both') continue;
+    metrics = {
+      ...metrics,
+      ...parts.objective.metrics(plan, result, stats),
+      'time/train': result.seconds,
+      ...byAnswerLength(groups, result.logReward),
+    };
   }
-  const memory = process.memoryUsage().rss / 2 ** 30;
   metrics = {
     ...metrics,
     ...norms,
     'groups/with_signal': 1 - (metrics['groups/zero_variance'] ?? 0),
     'time/decode': stats.decodeSeconds + stats.prefillSeconds + stats.continuationSeconds,
-    'time/probe': (performance.now() - started) / 1000,
-    'memory/resident_gib': memory,
+    'memory/resident_gib': process.memoryUsage().rss / 2 ** 30,
   };
   return { metrics, advice: adviceFor(metrics) };
 }

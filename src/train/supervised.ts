@@ -80,7 +80,7 @@ async function supervisedStep(parts: SupervisedParts, step: number, state: LoopS
   });
   const seconds = (performance.now() - started) / 1000;
   return {
-    'loss/nll': -result.weightedLogprob,
+    'loss/mean': -result.weightedLogprob,
     'grad/norm': result.gradNorms[0] ?? 0,
     'optimizer/lr': lr,
     'tokens/trained': result.tokensComputed,

@@ -65,6 +65,23 @@ export function endLines(state: UiState): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
+/** What the first groups say before any update: the probe's figures, two or three lines. */
+export function signalLines(metrics: Metrics): string[] {
+  const of = (name: string) => metrics[name] ?? 0;
+  const byLength = Object.entries(metrics).flatMap(([name, value]) => {
+    const range = /^reward\/log_mean_(\d+)_to_(\d+)_tokens$/.exec(name);
+    return range === null ? [] : [`${range[1]}–${range[2]}: ${fixed(value, 2)}`];
+  });
+  return [
+    `signal  ${percent(of('groups/with_signal'))} of groups with an advantage   border ${percent(of('border/rate'))}   ` +
+      `cut ${percent(of('trace/truncated'))}   log R ${fixed(of('reward/log_mean'), 2)}   R underflows ${count(of('reward/underflows'))}`,
+    `        |grad| ${compact(of('grad/norm_both'))} (trace ${compact(of('grad/norm_reasoning'))}, answer ` +
+      `${compact(of('grad/norm_answer'))})   sampling ${fixed(of('time/decode'), 1)} s   training ${fixed(of('time/train'), 1)} s   ` +
+      `memory ${fixed(of('memory/resident_gib'), 1)} GiB`,
+    ...(byLength.length > 1 ? [`        log R by patch tokens  ${byLength.join('   ')}`] : []),
+  ];
+}
+
 /** A line a metric: the probe's answer. */
 function metricLines(metrics: Metrics): string[] {
   const width = Math.max(...Object.keys(metrics).map((name) => name.length)) + 2;

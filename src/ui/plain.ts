@@ -4,7 +4,7 @@ import type { RunEvent } from '../run/events.js';
 import { stepHeading, stepLine } from './columns.js';
 import { clock } from './format.js';
 import { INITIAL_STATE, reduce, totalSteps, type UiState } from './ink/state.js';
-import { bannerLines, endLines, evalLines, progressLine } from './lines.js';
+import { bannerLines, endLines, evalLines, progressLine, signalLines } from './lines.js';
 import type { Reporter, Terminal } from './reporter.js';
 import { oneLine } from './text.js';
 
@@ -46,7 +46,9 @@ export function plainReporter(terminal: Terminal, now: () => number = Date.now):
       const phase = state.progress?.phase;
       state = reduce(state, event);
       if (state.progress?.phase !== phase) phaseSince = now();
-      if (event.event === 'step') {
+      if (event.event === 'step' && event.step === 0) {
+        say(terminal.out, signalLines(event.metrics));
+      } else if (event.event === 'step') {
         const heading = sinceHeading >= HEADING_EVERY ? [stepHeading(event.metrics)] : [];
         sinceHeading = heading.length > 0 ? 1 : sinceHeading + 1;
         say(terminal.out, [...heading, stepLine(event.step, event.metrics, state)]);

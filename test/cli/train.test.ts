@@ -60,9 +60,11 @@ describe('a short run', () => {
     const events = lines(stdout);
     assert.deepEqual(
       events.filter(({ event }) => event === 'step').map(({ step }) => step),
-      [1, 2, 3, 4, 5, 6],
+      [0, 1, 2, 3, 4, 5, 6],
     );
-    const step = events.find(({ event }) => event === 'step')!.metrics!;
+    const signal = events.find(({ event, step }) => event === 'step' && step === 0)!.metrics!;
+    assert.ok(signal['grad/norm_answer']! > 0 && signal['groups/with_signal']! > 0);
+    const step = events.find(({ event, step }) => event === 'step' && step === 1)!.metrics!;
     assert.equal(
       step['mismatch/max_abs_logprob'],
       0,
@@ -90,7 +92,7 @@ describe('a short run', () => {
   });
 
   test('counts |prompt| + sum |trace + patch| tokens a group in the training pass', () => {
-    const [first] = jsonl('whole', 'metrics.jsonl').filter(({ event }) => event === 'step');
+    const first = jsonl('whole', 'metrics.jsonl').find(({ event, step }) => event === 'step' && step === 1);
     const groups = jsonl('whole', 'samples.jsonl').filter(({ step }) => step === 1) as unknown as {
       traces: { ids: number[] }[];
     }[];
@@ -209,7 +211,7 @@ describe('data and settings', () => {
         ]),
       );
       assert.equal(code, 0, stderr);
-      const steps = lines(stdout).filter(({ event }) => event === 'step');
+      const steps = lines(stdout).filter(({ event, step }) => event === 'step' && step !== 0);
       assert.equal(steps.length, 2);
       for (const { metrics } of steps) assert.ok(Number.isFinite(metrics!['grad/norm']!));
       if (words.includes('--epochs')) {

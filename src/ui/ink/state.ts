@@ -19,6 +19,8 @@ export interface UiState {
   startedAt: number | null;
   /** The newest steps, oldest first; at most HISTORY of them. */
   steps: readonly { step: number; metrics: Metrics; time: number }[];
+  /** The probe's figures, before any update (step 0). */
+  signal: Metrics | null;
   /** Number and time of the first step of this session: the clock of `left`. */
   firstStep: { step: number; time: number } | null;
   evals: readonly EvalPoint[];
@@ -37,6 +39,7 @@ export const INITIAL_STATE: UiState = {
   start: null,
   startedAt: null,
   steps: [],
+  signal: null,
   firstStep: null,
   evals: [],
   sample: null,
@@ -53,7 +56,9 @@ export function reduce(state: UiState, event: RunEvent): UiState {
     case 'start':
       return { ...state, start: event, startedAt: time };
     case 'step':
-      return addStep(state, event, time);
+      return event.step === 0
+        ? { ...state, signal: event.metrics, progress: null }
+        : addStep(state, event, time);
     case 'sample':
       return { ...state, sample: event };
     case 'eval':
