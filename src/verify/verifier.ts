@@ -1,6 +1,7 @@
 /** The verifier: writes a program for each trace. A local model (the policy itself or a second one) or a server. */
 
 import type { Question } from '../data/question.js';
+import { VfError } from '../errors.js';
 import type { Policy } from '../native/policy.js';
 import { PURPOSE } from '../random.js';
 import { type RolloutSettings, sampleGroups } from '../rollout/sample.js';
@@ -44,13 +45,20 @@ export interface VerifierTexts {
   after: string;
 }
 
-/** The verifier texts that a vf.json states; null when it states none. */
+/**
+ * The verifier texts that a vf.json states; null when it states none.
+ * @throws VF_TEMPLATE when they are not three texts.
+ */
 export function statedTexts(stated: Readonly<Record<string, unknown>>): VerifierTexts | null {
   const { verifier } = stated;
-  if (typeof verifier !== 'object' || verifier === null) return null;
-  const { before, between, after } = verifier as Record<string, unknown>;
-  const all = [before, between, after];
-  return all.every((text) => typeof text === 'string') ? ({ before, between, after } as VerifierTexts) : null;
+  if (verifier === undefined) return null;
+  const { before, between, after } = (verifier ?? {}) as Record<string, unknown>;
+  if (typeof before === 'string' && typeof between === 'string' && typeof after === 'string')
+    return { before, between, after };
+  throw new VfError(
+    'VF_TEMPLATE',
+    `Expected texts "before", "between" and "after" for "verifier" in vf.json but received ${JSON.stringify(verifier)}`,
+  );
 }
 
 export interface PromptForm {
