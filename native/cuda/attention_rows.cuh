@@ -51,7 +51,7 @@ __device__ __forceinline__ void load_row_queries(const float* from, const Attent
 __global__ void __launch_bounds__(row_threads)
     attention_rows(AttentionInputs in, const RowTask* tasks, float* parts, float* out, float* lse) {
   VF_DYNAMIC_SHARED(memory);
-  const int dim = in.heads.head_dim, pad = in.heads.value_pad(), group = in.heads.q_heads / in.heads.kv_heads;
+  const int dim = in.heads.head_dim, pad = padded_dim(in.heads), group = in.heads.q_heads / in.heads.kv_heads;
   float* const queries = reinterpret_cast<float*>(memory);
   float* const scores = queries + row_heads * dim;
   float* const peaks = scores + row_heads * row_keys;
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(row_threads)
     attention_rows_dq(AttentionInputs in, const RowTask* tasks, const float* lse, const float* means, const float* dout,
                       float* dq) {
   VF_DYNAMIC_SHARED(memory);
-  const int dim = in.heads.head_dim, pad = in.heads.value_pad(), group = in.heads.q_heads / in.heads.kv_heads,
+  const int dim = in.heads.head_dim, pad = padded_dim(in.heads), group = in.heads.q_heads / in.heads.kv_heads,
             slot = threadIdx.x % kv_block;
   float* const queries = reinterpret_cast<float*>(memory);
   float* const scores = queries + row_heads * dim;
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(row_threads)
                        const float* means, const float* dout, float* dkeys, float* dvalues) {
   constexpr int most_own = max_head_dim * kv_block / row_threads, sharers = row_threads / kv_block;
   VF_DYNAMIC_SHARED(memory);
-  const int dim = in.heads.head_dim, pad = in.heads.value_pad(), group = in.heads.q_heads / in.heads.kv_heads;
+  const int dim = in.heads.head_dim, pad = padded_dim(in.heads), group = in.heads.q_heads / in.heads.kv_heads;
   float* const query = reinterpret_cast<float*>(memory);
   float* const grad = query + dim;
   float* const weights = grad + dim;  // [kv_block]

@@ -137,6 +137,8 @@ struct CudaContext {
 };
 
 constexpr int max_head_dim = 256;
+// Heads::value_pad for device code.
+__host__ __device__ inline int padded_dim(const Heads& h) { return (h.head_dim + 15) / 16 * 16; }
 
 inline unsigned blocks_of(int64_t count, int64_t size) { return static_cast<unsigned>((count + size - 1) / size); }
 inline int64_t round_up(int64_t count, int64_t to) { return (count + to - 1) / to * to; }

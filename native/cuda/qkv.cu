@@ -21,7 +21,7 @@ __device__ __forceinline__ float head_rstd(const float* x, int dim, float eps) {
 }
 
 __global__ void __launch_bounds__(32 * warps) qkv(QkvArgs a) {
-  const int dim = a.heads.head_dim, half = dim / 2, pad = a.heads.value_pad(), lane = threadIdx.x % 32;
+  const int dim = a.heads.head_dim, half = dim / 2, pad = padded_dim(a.heads), lane = threadIdx.x % 32;
   const int heads = a.heads.q_heads + 2 * a.heads.kv_heads;
   const int64_t task = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
   if (task >= a.rows * heads) return;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(32 * warps) qkv(QkvArgs a) {
 // Where the gradient of head `head` (queries, then keys, then values) of a row lies.
 __device__ __forceinline__ const float* head_gradient(const QkvBackwardArgs& a, int64_t row, int head) {
   const int64_t slot = static_cast<int64_t>(a.kv_block_id[row]) * a.heads.kv_heads * kv_block + a.kv_slot[row];
-  const int pad = a.heads.value_pad();
+  const int pad = padded_dim(a.heads);
   if (head < a.heads.q_heads) return a.dq + (row * a.heads.q_heads + head) * a.heads.head_dim;
   head -= a.heads.q_heads;
   if (head < a.heads.kv_heads) return a.dkeys + (slot + head * kv_block) * pad;

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 #if defined(VF_SHIM_THREADS)
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 #elif !defined(__x86_64__)
 #include <ucontext.h>
@@ -25,11 +25,9 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#if defined(VF_SHIM_THREADS)
-#define __shared__ static
-#else
-#define __shared__ static thread_local
-#endif
+// Shared variables stand in a section of their own, so that every block finds them poisoned.
+#define __shared__ static __attribute__((section("vf_shared")))
+extern "C" __attribute__((weak, visibility("hidden"))) unsigned char __start_vf_shared[], __stop_vf_shared[];
 
 struct uint3 {
   unsigned x, y, z;
@@ -322,7 +320,9 @@ inline void run_block(Block& b) {
   b.fibers = std::vector<Fiber>(count);
   b.warps = std::vector<Warp>((count + 31) / 32);
   b.barrier = Barrier();
-  std::fill(b.shared.begin(), b.shared.end(), 0xff);  // NaN where nobody wrote
+  // NaN where nobody wrote
+  std::fill(b.shared.begin(), b.shared.end(), 0xff);
+  std::fill(__start_vf_shared, __stop_vf_shared, 0xff);
   for (unsigned i = 0; i < count; i++) {
     Fiber& f = b.fibers[i];
     f.index = {i % b.size.x, i / b.size.x % b.size.y, i / (b.size.x * b.size.y)};
@@ -336,6 +336,8 @@ inline void run_block(Block& b) {
   block = outer;
 }
 
+inline std::mutex launching;
+
 inline void launch(dim3 grid, dim3 size, size_t shared_bytes, void* /*stream*/, std::function<void()> body) {
   if (size.x * size.y * size.z > 1024 || shared_bytes > most_shared || grid.y > 65535 || grid.z > 65535 ||
       grid.x == 0 || grid.y == 0 || grid.z == 0) {
@@ -345,6 +347,7 @@ inline void launch(dim3 grid, dim3 size, size_t shared_bytes, void* /*stream*/, 
         grid.x, grid.y, grid.z, size.x, size.y, size.z, shared_bytes);
     std::abort();
   }
+  const std::lock_guard<std::mutex> one_at_a_time(launching);
   Block b;
   b.grid = grid;
   b.size = size;
