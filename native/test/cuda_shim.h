@@ -25,7 +25,8 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// Shared variables stand in a section of their own, so that every block finds them poisoned.
+// Shared variables stand in a section of their own, so that every block finds them poisoned. g++ ignores the section
+// inside a template: kernels that are templates take their shared memory at the launch (VF_DYNAMIC_SHARED).
 #define __shared__ static __attribute__((section("vf_shared")))
 extern "C" __attribute__((weak, visibility("hidden"))) unsigned char __start_vf_shared[], __stop_vf_shared[];
 

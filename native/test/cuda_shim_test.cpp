@@ -113,11 +113,10 @@ void test_rounding() {
   check(pack_bf16(1.0f, 2.0f) == (0x3f80u | 0x4000u << 16), "low half first");
 }
 
-template <bool Sync>
-__global__ void reverse_block(const float* x, float* y) {
+__global__ void reverse_block(bool with_barrier, const float* x, float* y) {
   __shared__ float tile[128];
   tile[threadIdx.x] = x[threadIdx.x];
-  if (Sync) __syncthreads();
+  if (with_barrier) __syncthreads();
   y[threadIdx.x] = tile[127 - threadIdx.x];
 }
 
@@ -126,11 +125,7 @@ bool reverses(bool with_barrier) {
   for (int i = 0; i < 128; i++) x[i] = number(i);
   const float* px = x;
   float* py = y;
-  if (with_barrier) {
-    VF_LAUNCH((reverse_block<true>), dim3(1), dim3(128), 0, nullptr, px, py);
-  } else {
-    VF_LAUNCH((reverse_block<false>), dim3(1), dim3(128), 0, nullptr, px, py);
-  }
+  VF_LAUNCH((reverse_block), dim3(1), dim3(128), 0, nullptr, with_barrier, px, py);
   for (int i = 0; i < 128; i++)
     if (!(y[i] == x[127 - i])) return false;
   return true;
