@@ -66,7 +66,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     values: {
       'prompts-per-step': 16,
       'group-size': 8,
-      'max-tokens': 96,
+      'max-tokens': 56,
       'max-prompt-tokens': 256,
       lr: 1e-4,
       steps: 50,

@@ -178,7 +178,14 @@ export const BENCH_TTRL_OPTIONS = {
     default: '0,1,2',
     group: 'voting',
     placeholder: 'list',
-    help: 'ttrl: seeds, separated by commas',
+    help: 'verifree, ttrl: seeds, separated by commas',
+  },
+  bases: {
+    type: 'pairs',
+    default: {},
+    group: 'model and data',
+    placeholder: 'name=model',
+    help: 'verifree: other bases to start from, beside the bundled one; may be repeated',
   },
   verifiers: {
     type: 'pairs',
@@ -204,10 +211,10 @@ export const BENCH_TTRL_OPTIONS = {
   },
   out: {
     type: 'text',
-    default: 'runs/bench-ttrl',
+    default: 'runs/bench',
     group: 'voting',
     placeholder: 'folder',
-    help: 'ttrl: where its runs lie; finished ones are read, not run again',
+    help: 'verifree, ttrl: where the runs lie; finished ones are read, not run again',
   },
 } as const satisfies OptionTable;
 
