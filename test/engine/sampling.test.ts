@@ -141,14 +141,14 @@ describe('draws', () => {
     const { result } = await counts({ samples: Int32Array.of(3), occurrences: Int32Array.of(6) });
     const weights = logits.map((logit) => Math.exp(logit));
     const sum = weights.reduce((a, b) => a + b, 0);
-    tracesOf(result).forEach((trace, sample) =>
-      trace.ids.forEach((id, position) => {
+    for (const [sample, trace] of tracesOf(result).entries()) {
+      for (const [position, id] of trace.ids.entries()) {
         const u = uniformAt({ seed: 7n, purpose: 0, step: 1, occurrence: 6, sample }, position);
         assert.equal(u, addon().uniform({ seed: 7n, purpose: 0, step: 1 }, 6, sample, position));
         const below = weights.slice(0, id).reduce((a, b) => a + b, 0) / sum;
         assert.ok(u > below - 1e-6 && u < below + weights[id]! / sum + 1e-6);
-      }),
-    );
+      }
+    }
   });
 
   test('top-k and top-p cut the tail, and log-probs stay those of the uncut softmax', async () => {
