@@ -9,7 +9,7 @@ import { VfError } from '../errors.js';
 import type { Examples } from '../eval/prompt.js';
 import type { ExampleSource, HubSource, Item, Task } from '../eval/task.js';
 import { cachedHubFile, downloadHubFile, type HubFile, isOffline, type StoredFile } from '../model/hub.js';
-import { bundledQuestions } from './question-set.js';
+import { type BundledSet, bundledQuestions } from './question-set.js';
 
 export interface TaskData {
   items: Item[];
@@ -29,6 +29,8 @@ export interface DataChoice {
   seed: number;
   /** --limit, for generated tasks. */
   limit: number;
+  /** Bundled questions instead of the task's own. */
+  set?: BundledSet | undefined;
 }
 
 /** Reads a task's questions. @throws VF_DATA_MISSING (exit code 2) with the place to get them. */
@@ -56,10 +58,10 @@ async function generated({ task, seed, map }: DataChoice, limit: number): Promis
 
 type Place = { path: string; revision: string | null };
 
-async function locate({ task, data }: DataChoice): Promise<Place> {
+async function locate({ task, data, set }: DataChoice): Promise<Place> {
   const { source } = task;
   if (data !== null) return { path: await localFile(task, data), revision: null };
-  if (source.kind === 'bundled') return { path: bundledQuestions(source.set), revision: null };
+  if (source.kind === 'bundled') return { path: bundledQuestions(set ?? source.set), revision: null };
   if (source.kind === 'hub') {
     const found = await hubFile(source.hub, source.hub.files).catch((cause: unknown) => {
       throw missing(task, null, cause);

@@ -7,6 +7,7 @@ import { loadQuestions } from '../data/load.js';
 import { VfError } from '../errors.js';
 import { type CompatRule, compatScores } from '../eval/compat.js';
 import { generateReplies } from '../eval/generate.js';
+import { judgeAgain } from '../eval/judge.js';
 import { overlapScore } from '../eval/overlap.js';
 import { type Prepared, prepareItems } from '../eval/prepare.js';
 import type { PromptStyle } from '../eval/prompt.js';
@@ -109,7 +110,7 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
   const own = taskSettings(task, job, session.run);
   const map = parseFieldMap(Object.entries(settings.map).map(([field, name]) => `${field}=${name}`));
   const data = settings.data === 'bundled' ? null : settings.data;
-  const choice: DataChoice = { task, data, map, seed: own.seed, limit: own.limit };
+  const choice: DataChoice = { task, data, map, seed: own.seed, limit: own.limit, set: own.heldOut?.set };
   const opened = await openTaskData(choice);
   warnAboutData(session, task, opened);
   const shots = shotsOf(task, style, settings.fewShot);
@@ -143,7 +144,7 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
   emit({ event: 'progress', phase: 'scoring', done: 0, total: 1, unit: '' });
   return {
     task: task.name,
-    metric: task.metric,
+    metric: own.heldOut?.metric ?? task.metric,
     ...scoreReplies(rows),
     dropped,
     compat:
@@ -153,8 +154,8 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
     data: { file: opened.file, revision: opened.revision },
     prompt: { style: style.name, shots, chat: settings.chat, example: prepared[0]!.prompt },
     sampling: {
-      temperature: settings.temperature,
-      topP: settings.topP,
+      temperature: own.temperature,
+      topP: own.topP,
       topK: settings.topK,
       maxTokens: own.maxTokens,
       seed: own.seed,
@@ -173,8 +174,8 @@ async function collectReplies(
   const { settings, emit, interrupt } = job;
   const kept = session.kept.filter((row) => row.task === task.name);
   checkKept(task, kept, prepared);
-  const rows = [...kept];
-  const total = prepared.length * settings.samples;
+  const rows = judgeAgain(kept);
+  const total = prepared.length * own.samples;
   const show = (more: number) =>
     emit({
       event: 'progress',
@@ -193,14 +194,15 @@ async function collectReplies(
         decode: (ids) => model.tokenizer.decode(ids, { special: true }),
         sampling: {
           seed: BigInt(own.seed),
-          temperature: settings.temperature,
-          topP: settings.topP,
+          temperature: own.temperature,
+          topP: own.topP,
           topK: settings.topK,
           eosIds: model.folder.eosIds,
           stops: style.stops,
           maxBatch: chunk,
         },
-        samples: settings.samples,
+        samples: own.samples,
+        firstOccurrence: own.firstOccurrence,
         border: style.border,
         confidence: settings.confidence,
         microBatchTokens: MICRO_BATCH,
@@ -282,14 +284,15 @@ function warnAboutPrompts(
   }
 }
 
-function startEvent({ job, model, style, kept }: Session, tasks: readonly Task[]) {
+function startEvent({ job, model, style, kept, run }: Session, tasks: readonly Task[]) {
   const { settings } = job;
+  const { temperature, topP, samples, seed } = taskSettings(tasks[0]!, job, run);
   const { spec, notes } = model.folder;
   const { parameters } = model.policy.info;
   const sampled =
-    settings.temperature === 0
+    temperature === 0
       ? 'greedy'
-      : `T ${settings.temperature}, top-p ${settings.topP}${settings.topK > 0 ? `, top-k ${settings.topK}` : ''}`;
+      : `T ${temperature}, top-p ${topP}${settings.topK > 0 ? `, top-k ${settings.topK}` : ''}`;
   const template = style.name === 'verifree' && !settings.chat ? `, template ${model.template.name}` : '';
   const rows = [
     {
@@ -301,7 +304,7 @@ function startEvent({ job, model, style, kept }: Session, tasks: readonly Task[]
       label: 'prompt',
       value: `${style.name}${template}, ${settings.chat ? 'in' : 'no'} chat template`,
     },
-    { label: 'reply', value: `${settings.samples} a question, ${sampled}; seed ${settings.seed}` },
+    { label: 'reply', value: `${samples} a question, ${sampled}; seed ${seed}` },
     ...notes.map((note) => ({ label: 'note', value: note })),
     ...(kept.length > 0 ? [{ label: 'resume', value: `${kept.length} replies are there` }] : []),
   ];

@@ -1,5 +1,6 @@
 /** What a task is asked with: the flags, the defaults of the run that is evaluated, and the prompt style. */
 
+import { readFileSync } from 'node:fs';
 import { PRESETS } from '../config/presets.js';
 import type { Resolved } from '../config/resolve.js';
 import {
@@ -14,6 +15,7 @@ import { resolveModelPath } from '../run/folder.js';
 import { readStoredConfig } from '../run/store.js';
 import { closingTag, resolveTemplate, TEMPLATES, type Template } from '../text/template.js';
 import type { OpenModel } from './open-model.js';
+import { type BundledSet, bundledQuestions } from './question-set.js';
 
 /** Tokens that a reply may have beyond a trace: border, answer and closing tag. `vf train` adds them too. */
 const REPLY_MARGIN = 64;
@@ -23,6 +25,14 @@ export interface TaskSettings {
   limit: number;
   maxPromptTokens: number;
   seed: number;
+  temperature: number;
+  topP: number;
+  /** Replies a question. */
+  samples: number;
+  /** Occurrence number of the first question: its random stream. */
+  firstOccurrence: number;
+  /** The bundled questions that the run held out, where they are not the task's own. */
+  heldOut: { set: BundledSet; metric: string } | null;
 }
 
 /** Settings of the run that `--model` names, when it is one of `vf train` or `vf ttrl`. */
@@ -41,23 +51,51 @@ export function taskSettings(
   { settings, origins }: Pick<Resolved<'eval'>, 'settings' | 'origins'>,
   run: Record<string, unknown> | null,
 ): TaskSettings {
-  const { maxTokens, limit, maxPromptTokens, seed } = settings;
-  const plain = { maxTokens, limit, maxPromptTokens, seed };
-  const ownQuestions = task.source.kind === 'bundled' || task.source.kind === 'file';
-  if (!ownQuestions) return plain;
+  const { maxTokens, limit, maxPromptTokens, seed, temperature, topP, samples } = settings;
+  const plain = { maxTokens, limit, maxPromptTokens, seed, temperature, topP, samples };
+  const given: TaskSettings = { ...plain, firstOccurrence: 0, heldOut: null };
+  const { kind } = task.source;
+  if (kind !== 'bundled' && kind !== 'file') return given;
   const tiny = PRESETS.tiny!.values;
-  const trained = run !== null && 'max-tokens' in run ? run : task.source.kind === 'bundled' ? tiny : null;
-  if (trained === null) return plain;
-  const free = (name: string) => origins[name] === 'default';
+  const trained = run !== null && 'max-tokens' in run ? run : kind === 'bundled' ? tiny : null;
+  if (trained === null) return given;
+  const voted = 'votes' in trained;
   const number = (name: string): number => Number(trained[name] ?? 0);
-  return {
-    maxTokens: free('max-tokens')
-      ? number('eval-max-tokens') || number('max-tokens') + REPLY_MARGIN
-      : maxTokens,
-    limit: free('limit') ? number('eval-limit') : limit,
-    maxPromptTokens: free('max-prompt-tokens') ? number('max-prompt-tokens') : maxPromptTokens,
-    seed: free('seed') && trained.seed !== undefined ? number('seed') : seed,
+  const own: Partial<TaskSettings> = {
+    maxTokens: number('eval-max-tokens') || number('max-tokens') + (voted ? 0 : REPLY_MARGIN),
+    limit: number('eval-limit'),
+    maxPromptTokens: number('max-prompt-tokens'),
+    ...(trained.seed === undefined ? {} : { seed: number('seed') }),
+    ...(voted
+      ? {
+          temperature: number('eval-temperature'),
+          topP: number('eval-top-p'),
+          samples: number('eval-samples'),
+        }
+      : {}),
   };
+  const free = Object.entries(own).filter(([name]) => origins[kebab(name)] === 'default');
+  const together = { ...given, ...Object.fromEntries(free) };
+  const ownSet = voted && kind === 'bundled' && trained.data === 'bundled' && trained.tool !== 'smt';
+  return ownSet
+    ? {
+        ...together,
+        firstOccurrence: votedOn(together.limit),
+        heldOut: { set: 't3rl-heldout', metric: 'held-out' },
+      }
+    : together;
+}
+
+/** The evaluation of `vf ttrl` asks its own questions first, and the held-out ones after them. */
+function votedOn(limit: number): number {
+  const lines = readFileSync(bundledQuestions('t3rl'), 'utf8').split('\n');
+  const questions = lines.filter((line) => line !== '').length;
+  return limit > 0 ? Math.min(limit, questions) : questions;
+}
+
+/** `maxTokens` → `max-tokens`. */
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** The style of --prompt for a model; nothing is put in a chat template unless --chat asks for it. */

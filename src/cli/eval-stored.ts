@@ -4,10 +4,8 @@ import { resolveConfig } from '../config/resolve.js';
 import { VfError } from '../errors.js';
 import { compareReplies } from '../eval/compare.js';
 import { type CompatRule, compatScores } from '../eval/compat.js';
-import { judgeReply } from '../eval/judge.js';
+import { judgeAgain } from '../eval/judge.js';
 import { scoreReplies } from '../eval/score.js';
-import type { JudgeKind } from '../eval/task.js';
-import type { ReplyRow } from '../run/evaluation.js';
 import { extractorHash, readReplies } from './eval-files.js';
 import { comparisonTable, scoreTable } from './eval-table.js';
 import { writeErr, writeOut } from './output.js';
@@ -23,7 +21,7 @@ export async function rescoreEval(
   }
   const results = files.map((file) => {
     const stored = readReplies(file);
-    const rows = judgedAgain(stored);
+    const rows = judgeAgain(stored);
     const changed = rows.filter((row, i) => {
       const before = stored[i]!;
       return row.answer !== before.answer || row.correct !== before.correct;
@@ -44,14 +42,6 @@ export async function rescoreEval(
   }
 }
 
-/** Both sides of a comparison are judged by the same rules, whenever they were sampled. */
-function judgedAgain(rows: readonly ReplyRow[]): ReplyRow[] {
-  return rows.map((row) => ({
-    ...row,
-    ...judgeReply({ ...row, judge: row.judge as JudgeKind }, row.text),
-  }));
-}
-
 /** `vf eval compare A B`: question by question, with a paired test a task. */
 export async function compareEvals(
   files: readonly string[],
@@ -64,7 +54,8 @@ export async function compareEvals(
       hint: 'vf eval compare RUN_A RUN_B; each is a run folder or a replies.jsonl',
     });
   }
-  const comparisons = compareReplies(judgedAgain(readReplies(a)), judgedAgain(readReplies(b)));
+  // Both sides are judged by the same rules, whenever they were sampled.
+  const comparisons = compareReplies(judgeAgain(readReplies(a)), judgeAgain(readReplies(b)));
   if (comparisons.length === 0) {
     throw new VfError('VF_NO_REPLIES', `${a} and ${b} have no task in common`);
   }

@@ -16,6 +16,8 @@ export interface GenerateParts {
   decode(ids: Int32Array): string;
   sampling: Omit<RolloutSettings, 'purpose' | 'border' | 'forceBorder' | 'maxTokens'>;
   samples: number;
+  /** Occurrence number of the task's first question. */
+  firstOccurrence: number;
   /** Text at which a trace ends for the confidence. */
   border: string;
   confidence: boolean;
@@ -75,7 +77,7 @@ async function sampleBatch(parts: GenerateParts, batch: readonly Left[]): Promis
   const began = performance.now();
   const requests = batch.map(({ prepared, first, count }) => ({
     question: questionOf(prepared),
-    occurrence: prepared.index,
+    occurrence: parts.firstOccurrence + prepared.index,
     promptIds: prepared.promptIds,
     patches: [],
     samples: count,

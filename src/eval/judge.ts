@@ -1,6 +1,7 @@
 /** Judges one reply: the answer it states, and whether it is right. Pure, and all that `vf eval rescore` needs. */
 
 import { readSolution } from '../data/knights-text.js';
+import type { ReplyRow } from '../run/evaluation.js';
 import { extractBoxed, extractChoice } from '../text/answer.js';
 import { canonical, equal } from '../text/equal.js';
 import { statedAnswer } from './stated.js';
@@ -49,4 +50,9 @@ export function voteKey({ judge, answers }: Asked, answer: string | null): strin
   if (judge !== 'knights') return canonical(answer);
   const names = (answers[0] ?? '').split(', ').map((clause) => clause.split(' ')[0]!);
   return readSolution(answer, names)?.map(Number).join('') ?? null;
+}
+
+/** Stored replies under today's rules. */
+export function judgeAgain(rows: readonly ReplyRow[]): ReplyRow[] {
+  return rows.map((row) => ({ ...row, ...judgeReply({ ...row, judge: row.judge as JudgeKind }, row.text) }));
 }

@@ -62,6 +62,7 @@ async function replies(changes: Partial<GenerateParts> = {}, asked = prepared): 
       ...{ stops: ['</answer>'], maxBatch: 64 },
     },
     samples: 3,
+    firstOccurrence: 0,
     // A random model writes no tag; a letter stands in for it, so that confidence is scored at all.
     border: 'e',
     confidence: true,
