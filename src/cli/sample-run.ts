@@ -59,7 +59,7 @@ export async function runSample(settings: CommandSettings<'sample'>): Promise<vo
   await policy.close();
   if (settings.json) {
     writeOut(
-      `${JSON.stringify({ prompt: decode(promptIds), replies: traces.map((trace) => record(trace)) })}\n`,
+      `${JSON.stringify({ prompt: decode(promptIds), promptIds: [...promptIds], replies: traces.map((trace) => record(trace)) })}\n`,
     );
     return;
   }
