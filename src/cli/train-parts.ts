@@ -192,7 +192,7 @@ export async function loopParts(
     recompute: settings.recompute,
     evaluate: heldOut.length > 0 ? evaluate : null,
     evalEvery: settings.evalEvery,
-    save: checkpointSaver({ store, model, reference, cursor, keep: settings.keep, emit }),
+    save: checkpointSaver({ store, model, frozen: { reference }, cursor, keep: settings.keep, emit }),
     saveEvery: settings.saveEvery,
     record: async (step, groups, result) => emitSamples(emit, template, step, groups, result),
     stopRequested: () => interrupt.requested !== null,

@@ -42,27 +42,39 @@ export interface Frozen {
   hash: string;
 }
 
+/** What a frozen model is for: the KL penalty's reference, or the verifier of `vf ttrl`. */
+export type FrozenRole = 'reference' | 'verifier';
+
 /**
- * The start model, frozen: resolved once to a concrete folder whose hash is stored and checked on resume.
+ * A frozen model: resolved once to a concrete folder, whose hash is stored and checked on resume.
  * @throws VF_REFERENCE when its files have changed since the run began.
  */
-export async function openReference(
+export async function openFrozen(
+  role: FrozenRole,
   choice: ModelChoice,
-  model: OpenModel,
   store: RunStore | null,
 ): Promise<Frozen> {
-  const known = store?.state?.reference as { folder: string; hash: string } | undefined;
-  const folder = known?.folder ?? model.folder.folder;
-  const reference = await openModel({ ...choice, model: folder }, { trainable: false });
+  const known = store?.state?.[role] as { folder: string; hash: string } | undefined;
+  const model = await openModel({ ...choice, model: known?.folder ?? choice.model }, { trainable: false });
+  const { folder } = model.folder;
   const hash = await modelHash(folder);
   if (known && known.hash !== hash) {
     throw new VfError(
       'VF_REFERENCE',
-      `Expected the reference model ${folder} to be unchanged but its hash differs`,
+      `Expected the ${role} model ${folder} to be unchanged but its hash differs`,
       { file: folder, hint: 'put the model of the first start back, or start a new run' },
     );
   }
-  return { model: reference, hash };
+  return { model, hash };
+}
+
+/** The start model, frozen. */
+export function openReference(
+  choice: ModelChoice,
+  model: OpenModel,
+  store: RunStore | null,
+): Promise<Frozen> {
+  return openFrozen('reference', { ...choice, model: model.folder.folder }, store);
 }
 
 export interface Cursor {
@@ -111,19 +123,22 @@ export interface CheckpointParts {
   /** Null keeps nothing (a probe). */
   store: RunStore | null;
   model: OpenModel;
-  reference: Frozen | null;
+  /** Models beside the policy that a resume must find unchanged. */
+  frozen: Readonly<Partial<Record<FrozenRole, Frozen | null>>>;
   cursor: Cursor;
   keep: number;
   emit: Emit;
 }
 
-/** The loop's `save`: model folder, moments (and masters), counters, cursor and the reference's identity. */
+/** The loop's `save`: model folder, moments (and masters), counters, cursor and the frozen models' identities. */
 export function checkpointSaver(parts: CheckpointParts): (state: LoopState) => Promise<void> {
-  const { store, model, reference, cursor, keep, emit } = parts;
+  const { store, model, cursor, keep, emit } = parts;
+  const frozen = Object.entries(parts.frozen).flatMap(([role, held]) =>
+    held ? [{ role, folder: held.model.folder.folder, hash: held.hash }] : [],
+  );
   return async (state) => {
     if (store === null) return;
     const { folder: source, policy, dtype } = model;
-    const held = reference?.model.folder.folder;
     const path = await saveCheckpoint({
       run: store.folder,
       step: state.step,
@@ -131,10 +146,10 @@ export function checkpointSaver(parts: CheckpointParts): (state: LoopState) => P
       state: {
         ...state,
         drawn: cursor.drawn(),
-        ...(held === undefined ? {} : { reference: { folder: held, hash: reference?.hash } }),
+        ...Object.fromEntries(frozen.map(({ role, folder, hash }) => [role, { folder, hash }])),
       },
       keep,
-      ...(held === undefined ? {} : { protect: [held] }),
+      protect: frozen.map(({ folder }) => folder),
       write: async (folder) => {
         await saveModelFolder(policy, source.spec, source.folder, folder, dtype);
         const masters = dtype !== 'f32';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Resolved } from '../config/resolve.js';
 import { VfError } from '../errors.js';
 import { RUN_FILES } from '../run/folder.js';
+import type { RunStore } from '../run/store.js';
 import { canonical } from '../text/equal.js';
 import { type TraceChecker, traceChecker } from '../verify/checker.js';
 import { openServer } from '../verify/openai.js';
@@ -14,8 +15,8 @@ import { smtTool } from '../verify/smt.js';
 import type { Tool } from '../verify/tool.js';
 import { openRunCache } from '../verify/verdicts.js';
 import { localVerifier, statedTexts, type Verifier } from '../verify/verifier.js';
-import { type OpenModel, openModel } from './open-model.js';
-import { DEFAULT_BATCH } from './training-parts.js';
+import type { OpenModel } from './open-model.js';
+import { DEFAULT_BATCH, type Frozen, openFrozen } from './training-parts.js';
 
 type Settings = Resolved<'ttrl'>['settings'];
 
@@ -65,18 +66,46 @@ export async function openTool(settings: Settings, runFolder: string): Promise<O
   return { tool, line: `python: ${sandboxLine(sandbox.report)}`, sandbox };
 }
 
-/** The verifier of `--verifier`; null for tools that need none. */
-export async function openVerifier(
+/** A checker that is open, its verifier, and what to say of both. */
+export interface OpenChecker {
+  checker: TraceChecker;
+  verifier: Verifier | null;
+  /** The verifier's own model, when it is neither the policy nor a server. */
+  frozen: Frozen | null;
+  /** For the banner. */
+  line: string;
+}
+
+/** The verifier of `--verifier` (none where the tool needs none) with an open tool. */
+export async function openChecker(
+  settings: Settings,
+  policy: OpenModel,
+  { tool, line }: OpenTool,
+  store: RunStore,
+): Promise<OpenChecker> {
+  if (!tool.needsVerifier) return { checker: traceChecker(tool, null), verifier: null, frozen: null, line };
+  const { verifier, frozen } = await openVerifier(settings, policy, tool, store);
+  const { verifierTemperature, verifierMaxTokens } = settings;
+  return {
+    checker: traceChecker(tool, verifier),
+    verifier,
+    frozen,
+    line: `${verifier.name}, T ${verifierTemperature}, ≤ ${verifierMaxTokens} tokens; ${line}`,
+  };
+}
+
+async function openVerifier(
   settings: Settings,
   policy: OpenModel,
   tool: Tool,
-): Promise<Verifier | null> {
-  if (!tool.needsVerifier) return null;
+  store: RunStore,
+): Promise<{ verifier: Verifier; frozen: Frozen | null }> {
   const { verifier: named, seed, verifierTemperature: temperature, verifierMaxTokens: maxTokens } = settings;
   if (named.startsWith(SERVER)) {
     const address = named.slice(SERVER.length);
     const key = process.env.OPENAI_API_KEY || undefined;
-    return openServer({ address, key, seed: BigInt(seed), temperature, maxTokens });
+    const verifier = await openServer({ address, key, seed: BigInt(seed), temperature, maxTokens });
+    return { verifier, frozen: null };
   }
   if (named === 'bundled') {
     throw new VfError('VF_INVALID_VALUE', 'Expected self, a model or openai:URL for --verifier', {
@@ -84,36 +113,19 @@ export async function openVerifier(
     });
   }
   const own = named === 'self';
-  const model = own
-    ? policy
-    : await openModel({ ...settings, model: named, template: null }, { trainable: false });
+  const frozen = own
+    ? null
+    : await openFrozen('verifier', { ...settings, model: named, template: null }, store);
+  const { folder, tokenizer, template, policy: writer } = frozen?.model ?? policy;
   // Texts that a model was taught for Python programs say nothing to a solver.
-  const texts = tool.name === 'python' ? statedTexts(model.folder.vf) : null;
-  return localVerifier({
+  const texts = tool.name === 'python' ? statedTexts(folder.vf) : null;
+  const verifier = localVerifier({
     name: own ? 'the policy itself' : named,
-    policy: model.policy,
-    form: {
-      tokenizer: model.tokenizer,
-      template: model.template,
-      texts,
-      showAnswer: settings.showAnswer,
-    },
-    eosIds: model.folder.eosIds,
+    policy: writer,
+    form: { tokenizer, template, texts, showAnswer: settings.showAnswer },
+    eosIds: folder.eosIds,
     settings: { seed: BigInt(seed), maxTokens, temperature, maxBatch: settings.maxBatch || DEFAULT_BATCH },
     owned: !own,
   });
-}
-
-/** The checker of an open tool, and what to say of its verifier. */
-export async function openChecker(
-  settings: Settings,
-  policy: OpenModel,
-  open: OpenTool,
-): Promise<{ checker: TraceChecker; verifier: Verifier | null; line: string }> {
-  const verifier = await openVerifier(settings, policy, open.tool);
-  const line =
-    verifier === null
-      ? open.line
-      : `${verifier.name}, T ${settings.verifierTemperature}, ≤ ${settings.verifierMaxTokens} tokens; ${open.line}`;
-  return { checker: traceChecker(open.tool, verifier), verifier, line };
+  return { verifier, frozen };
 }

@@ -25,6 +25,7 @@ import {
   optimizerParts,
   stateOf,
 } from './training-parts.js';
+import type { OpenChecker } from './ttrl-check.js';
 import { biasedHalf, type EvaluationSet, evaluateSets, evaluationSet } from './ttrl-evaluation.js';
 import { votesWriter } from './votes-file.js';
 
@@ -128,11 +129,13 @@ export function objectiveOf(
 export function loopParts(
   settings: Settings,
   setup: TtrlSetup,
-  checker: TraceChecker | null,
+  check: Pick<OpenChecker, 'checker' | 'frozen'> | null,
   store: RunStore,
   emit: Emit,
   interrupt: Interrupt,
 ): LoopParts {
+  const checker = check?.checker ?? null;
+  const verifier = check?.frozen ?? null;
   const { model, data, reference, evaluations } = setup;
   const decode = (ids: Int32Array) => model.tokenizer.decode(ids, { special: true });
   const cursor = openCursor(data.questions, settings.seed, store);
@@ -180,7 +183,14 @@ export function loopParts(
     recompute: settings.recompute,
     evaluate: evaluations.length > 0 ? (policy) => evaluateSets(evaluations, policy, evaluation) : null,
     evalEvery: settings.evalEvery,
-    save: checkpointSaver({ store, model, reference, cursor, keep: settings.keep, emit }),
+    save: checkpointSaver({
+      store,
+      model,
+      frozen: { reference, verifier },
+      cursor,
+      keep: settings.keep,
+      emit,
+    }),
     saveEvery: settings.saveEvery,
     record: async (step, groups, result) => emitSamples(emit, model.template, step, groups, result),
     stopRequested: () => interrupt.requested !== null,

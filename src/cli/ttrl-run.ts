@@ -18,11 +18,11 @@ export async function runTtrl(job: Job<'ttrl'>): Promise<Record<string, unknown>
   try {
     emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
     const setup = await setUpTtrl(settings, store);
-    const check = tool === null ? null : await openChecker(settings, setup.model, tool);
+    const check = tool === null ? null : await openChecker(settings, setup.model, tool, store);
     store.manifest(manifestOf(job, setup, tool));
     emit(startEvent(job, setup, check?.line ?? null));
     warn(setup, emit);
-    const parts = loopParts(settings, setup, check?.checker ?? null, store, emit, job.interrupt);
+    const parts = loopParts(settings, setup, check, store, emit, job.interrupt);
     const evaluations: Metrics[] = [];
     const watched = {
       ...parts,
