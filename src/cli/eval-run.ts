@@ -25,6 +25,7 @@ import {
   judgedBy,
   promptStyle,
   shotsOf,
+  stopsOf,
   type TaskSettings,
   taskSettings,
 } from './eval-settings.js';
@@ -198,7 +199,7 @@ async function collectReplies(
           topP: own.topP,
           topK: settings.topK,
           eosIds: model.folder.eosIds,
-          stops: style.stops,
+          stops: stopsOf(style, model.template, own.likeVoting),
           maxBatch: chunk,
         },
         samples: own.samples,

@@ -31,6 +31,8 @@ export interface TaskSettings {
   samples: number;
   /** Occurrence number of the first question: its random stream. */
   firstOccurrence: number;
+  /** As `vf ttrl` does, stop at the closing tag only where the template tells the model to write it. */
+  likeVoting: boolean;
   /** The bundled questions that the run held out, where they are not the task's own. */
   heldOut: { set: BundledSet; metric: string } | null;
 }
@@ -53,7 +55,7 @@ export function taskSettings(
 ): TaskSettings {
   const { maxTokens, limit, maxPromptTokens, seed, temperature, topP, samples } = settings;
   const plain = { maxTokens, limit, maxPromptTokens, seed, temperature, topP, samples };
-  const given: TaskSettings = { ...plain, firstOccurrence: 0, heldOut: null };
+  const given: TaskSettings = { ...plain, firstOccurrence: 0, likeVoting: false, heldOut: null };
   const { kind } = task.source;
   if (kind !== 'bundled' && kind !== 'file') return given;
   const tiny = PRESETS.tiny!.values;
@@ -75,7 +77,7 @@ export function taskSettings(
       : {}),
   };
   const free = Object.entries(own).filter(([name]) => origins[kebab(name)] === 'default');
-  const together = { ...given, ...Object.fromEntries(free) };
+  const together = { ...given, ...Object.fromEntries(free), likeVoting: voted };
   const ownSet = voted && kind === 'bundled' && trained.data === 'bundled' && trained.tool !== 'smt';
   return ownSet
     ? {
@@ -121,4 +123,13 @@ export function judgedBy(style: PromptStyle, items: readonly Item[]): Item[] {
 export function shotsOf(task: Task, style: PromptStyle, fewShot: number | 'auto'): number {
   if (fewShot !== 'auto') return style.fewShot ? fewShot : 0;
   return style.fewShot ? (task.examples?.shots ?? 0) : 0;
+}
+
+/** Stop strings of a task's replies. */
+export function stopsOf(
+  style: PromptStyle,
+  { instruction }: Template,
+  likeVoting: boolean,
+): readonly string[] {
+  return likeVoting ? style.stops.filter((stop) => instruction.includes(stop)) : style.stops;
 }
