@@ -12,6 +12,7 @@ export { Policy } from './native/policy.js';
 export type * from './native/types.js';
 export type { Objective, StepPlan } from './objective/objective.js';
 export { type VeriFreeOptions, verifree } from './objective/verifree.js';
+export { type VoteOptions, vote } from './objective/vote.js';
 export { type RolloutRequest, type RolloutSettings, sampleGroups } from './rollout/sample.js';
 export type { Group, Trajectory } from './rollout/trajectory.js';
 export type { RunEvent } from './run/events.js';
@@ -22,3 +23,5 @@ export { promptParts, resolveTemplate, TEMPLATES, type Template } from './text/t
 export { openTokenizer, type Tokenizer } from './text/tokenizer.js';
 export { packGroups } from './train/batch.js';
 export { type LoopParts, runLoop } from './train/loop.js';
+export { type TraceChecker, traceChecker } from './verify/checker.js';
+export { type Ballot, type Tally, type TallyOptions, tally, voteRewards } from './verify/tally.js';

@@ -37,6 +37,8 @@ const CURVES: readonly { metric: string; title: string }[] = [
   { metric: 'border/rate', title: 'traces with a border' },
   { metric: 'vote/majority_share', title: "winner's share of the vote" },
   { metric: 'vote/label_accuracy', title: 'label accuracy' },
+  { metric: 'vote/flips', title: 'labels that verified votes changed' },
+  { metric: 'verifier/precision', title: 'precision of the verifier' },
   { metric: 'trace/tokens', title: 'tokens a trace' },
   { metric: 'groups/zero_variance', title: 'groups without signal' },
   { metric: 'grad/norm', title: 'gradient norm' },
