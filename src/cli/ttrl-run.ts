@@ -9,6 +9,7 @@ import { packageVersion } from './package.js';
 import { readRun } from './run-record.js';
 import { type OpenTool, openChecker, openTool } from './ttrl-check.js';
 import { loopParts, questionsPerUpdate, setUpTtrl, type TtrlSetup } from './ttrl-parts.js';
+import { totalLines, totalsOf } from './ttrl-summary.js';
 
 /** Trains; the summary carries pass@1 before and after, what ω did, what it cost, and what to do next. */
 export async function runTtrl(job: Job<'ttrl'>): Promise<Record<string, unknown>> {
@@ -121,37 +122,14 @@ function warnWithoutAnswers(metrics: Metrics, emit: (event: EventBody) => void):
 
 function summaryOf(job: Job<'ttrl'>, steps: number, evaluations: readonly Metrics[]) {
   const { settings, store } = job;
-  const rows = readRun(store.folder).steps.map(({ metrics }) => metrics);
-  const total = (name: string) => rows.reduce((sum, metrics) => sum + (metrics[name] ?? 0), 0);
-  const mean = (name: string) => {
-    const values = rows.flatMap((metrics) => (name in metrics ? [metrics[name]!] : []));
-    return values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length;
-  };
-  const phases = ['policy', 'verifier', 'training'] as const;
+  const totals = totalsOf(readRun(store.folder).steps.map(({ metrics }) => metrics));
   const model = `--model ${store.folder}`;
   return {
     steps,
     before: evaluations[0] ?? null,
     after: evaluations.length > 1 ? evaluations[evaluations.length - 1] : null,
-    votes: {
-      labelAccuracy: mean('vote/label_accuracy'),
-      flips: mean('vote/flips'),
-      falsePopular: mean('vote/false_popular'),
-      falsePopularWeighted: mean('vote/false_popular_weighted'),
-    },
-    cost: {
-      formula: FLOPS_FORMULA,
-      tokens: {
-        policy: total('cost/policy_tokens'),
-        verifier: total('cost/verifier_tokens'),
-        trained: total('cost/trained_tokens'),
-      },
-      seconds: {
-        ...Object.fromEntries(phases.map((phase) => [phase, total(`cost/${phase}_seconds`)])),
-        execute: total('cost/execute_seconds'),
-      },
-      flops: Object.fromEntries(phases.map((phase) => [phase, total(`cost/${phase}_flops`)])),
-    },
+    ...totals,
+    advice: totalLines(totals, settings.omega),
     next: [
       `npx vf sample ${model} --prompt "…"`,
       `npx vf ttrl ${sameSet(settings)}--omega ${settings.omega === 1 ? 5 : 1}`,
