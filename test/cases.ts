@@ -37,14 +37,15 @@ function rows<T>(name: string): T[] | undefined {
 }
 
 function judgeMath(cases: readonly MathCase[]): void {
-  for (const each of cases.slice(0, 20)) equal(each.gold, each.pred); // so that compiling the code is not timed
+  for (const each of cases) equal(each.gold, each.pred); // so that compiling the code is not timed
   const times: number[] = [];
   let right = 0;
   let falseEqual = 0;
   for (const each of cases) {
-    const start = performance.now();
+    const start = process.cpuUsage();
     const verdict = equal(each.gold, each.pred);
-    times.push(performance.now() - start);
+    const { user, system } = process.cpuUsage(start); // other programs on the machine do not count
+    times.push((user + system) / 1000);
     if (verdict === each.equal) right++;
     else if (values.verbose) console.log(`${each.id}: ${each.gold} | ${each.pred} | said ${verdict}`);
     if (verdict && !each.equal) falseEqual++;

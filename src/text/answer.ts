@@ -1,8 +1,8 @@
 /** Finds the stated answer in a model's reply: the last box, or the letter of a multiple-choice option. */
-import { lastBox } from './box.js';
+import { boxes, lastBox } from './box.js';
 import { answeringPart, answerTag } from './choice/cut.js';
 import { letterAlone, letterWithText } from './choice/letter.js';
-import { type Options, optionNamed, optionsOf, valid } from './choice/option.js';
+import { type Options, optionNamed, optionsOf, unwrapped, valid } from './choice/option.js';
 import { lastStatement } from './choice/statement.js';
 
 /**
@@ -37,10 +37,10 @@ export function extractChoice(text: string, options: readonly string[] | number)
 /** The choice in the last box; undefined when there is none, or it is empty or unclosed and other rules may decide. */
 function fromBox(text: string, options: Options): string | null | undefined {
   const box = lastBox(text);
-  const content = box?.content?.trim() ?? '';
+  const content = boxes(text).trim();
   if (box === null || content === '') return undefined;
-  const letter = choiceOf(content, options);
-  if (letter !== null) return letter;
+  const letter = choiceOf(content, options, false);
+  if (letter !== null || content !== box.content?.trim()) return letter;
   return lastStatement(tailOf(text.slice(box.end)), options)?.letter ?? null;
 }
 
@@ -49,31 +49,28 @@ function tailOf(text: string): string {
   return text.slice(-tailLength).normalize('NFKC');
 }
 
-/** What a box or a line says when it is nothing but a choice. */
-function choiceOf(line: string, options: Options): string | null {
+/** What a box or a line says when it is nothing but a choice. @param bare whether a value must stand alone */
+function choiceOf(line: string, options: Options, bare: boolean): string | null {
   const alone = letterAlone(line);
   if (alone !== null) return valid(alone, options);
-  const named = optionNamed(line, options);
+  const named = optionNamed(line, options, bare);
   if (named !== null) return named;
-  const labelled = letterWithText(line);
+  const labelled = letterWithText(unwrapped(line.trim()));
   if (labelled === null) return null;
-  const sameText = optionNamed(labelled.rest, options) !== null;
-  return sameText ? valid(labelled.letter, options) : null;
+  return optionNamed(labelled.rest, options, true) === null ? null : valid(labelled.letter, options);
 }
 
 /** The choice of a reply that is only that, or begins or ends with a line that is. */
 function fromLines(said: string, options: Options): string | null {
   const text =
     said.length <= 4000 ? said.normalize('NFKC') : `${said.slice(0, 2000)}${tailOf(said).slice(-2000)}`;
-  const whole = text.length <= 2000 ? choiceOf(text, options) : null;
+  const whole = text.length <= 2000 ? choiceOf(text, options, true) : null;
   if (whole !== null) return whole;
   const head = text.slice(0, 2000).split('\n');
   const tail = text.slice(-2000).split('\n');
-  const labels = new Set(
-    [...head, ...tail].map((line) => letterWithText(line)?.letter).filter((each) => each !== undefined),
-  );
-  if (labels.size > 1) return null;
-  return choiceOf(tail.at(-1)!, options) ?? choiceOf(head[0]!, options) ?? opening(text, options);
+  const labels = [...head, ...tail].map((line) => letterWithText(unwrapped(line.trim()))?.letter);
+  if (new Set(labels.filter((each) => each !== undefined)).size > 1) return null;
+  return choiceOf(tail.at(-1)!, options, true) ?? choiceOf(head[0]!, options, true) ?? opening(text, options);
 }
 
 /** A reply that opens with its letter and then explains: `C, because …`. */

@@ -1,5 +1,6 @@
 /** Decides whether two answers mean the same: one canonical key for votes and rewards, and a judge for evaluation. */
 import { boxes } from './box.js';
+import { usual } from './equal/cursor.js';
 import { type Meaning, meaningOf } from './equal/meaning.js';
 import { same } from './equal/same.js';
 
@@ -30,12 +31,22 @@ export function equal(gold: string, prediction: string, options: EqualOptions = 
   const p = meaningOf(predictionText);
   if (p.key === null) return false;
   if (judged(g, p, options)) return true;
+  if (severalItems(g) && groupedDigits.test(predictionText)) {
+    return judged(g, meaningOf(predictionText, { ...usual, grouped: false }), options);
+  }
   if (!letterUnit.test(goldText) && !letterUnit.test(predictionText)) return false;
-  return judged(meaningOf(goldText, false), meaningOf(predictionText, false), options);
+  const factors = { ...usual, letterUnits: false };
+  return judged(meaningOf(goldText, factors), meaningOf(predictionText, factors), options);
 }
 
 /** A letter after a number and a space is a unit or a factor; both readings are tried. */
 const letterUnit = /\d [A-Za-z]\s*(?:$|[\^/])/;
+/** Where the gold answer is a list, `60,120` may be one too. */
+const groupedDigits = /\d,\d{3}(?!\d)/;
+
+function severalItems({ value }: Meaning): boolean {
+  return value !== null && (value.t === 'list' || value.t === 'set') && value.items.length > 1;
+}
 
 function judged(g: Meaning, p: Meaning, options: EqualOptions): boolean {
   if (g.key === null || p.key === null) return false;

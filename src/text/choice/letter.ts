@@ -97,11 +97,10 @@ export function letterAlone(text: string): string | null {
 }
 
 const labelled =
-  /^[\s*_`"'($[{<\\]*(?:text(?:bf)?\{|mathrm\{|option |choice |answer )?\(?([A-Za-z])[*_`]*\s*[).\]}:,*–—-]+[*_`]*\s*(\S[^\n]*)$/i;
+  /^\s*(?:(?:option|choice|answer|letter)\s*:?\s*)?[([<]?([A-Za-z])(?:[)\]>]?\s*[).\]:,–—-]+\s*|\)?\s+(?=[^a-z]))(\S[^\n]*)$/iu;
 
-/** A letter with a text behind it, such as `C. 24 N`; null when the line is none. */
-export function letterWithText(text: string): { letter: string; rest: string } | null {
-  const line = text.trim();
+/** A letter with a text behind it, such as `C. 24 N`, of a line without wrappers; null when the line is none. */
+export function letterWithText(line: string): { letter: string; rest: string } | null {
   const match = line.length > 2000 ? null : labelled.exec(line);
-  return match === null ? null : { letter: match[1]!, rest: match[2]! };
+  return match === null ? null : { letter: match[1]!, rest: match[2]!.replace(/^\((.*)\)$/, '$1') };
 }

@@ -30,13 +30,18 @@ export function valid(letter: string, options: Options): string | null {
   return index >= 0 && index < options.count ? letter.toUpperCase() : null;
 }
 
-/** Lower case, without LaTeX wrappers, emphasis, quotes, doubled spaces and punctuation at the end. */
-export function comparable(text: string): string {
+/** Without LaTeX wrappers, emphasis and quotes, in one form of each sign and letter. */
+export function unwrapped(text: string): string {
   return text
     .normalize('NFKC')
     .replace(/\\(?:text\w*|mathrm|mathbf|boxed)\s*\{|\\[()[\],;! ]|[*_`$"“”{}]/g, (mark) =>
       /^\\[,; ]$/.test(mark) ? ' ' : '',
-    )
+    );
+}
+
+/** Lower case, without LaTeX wrappers, emphasis, quotes, doubled spaces and punctuation at the end. */
+export function comparable(text: string): string {
+  return unwrapped(text)
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
@@ -48,14 +53,26 @@ export function comparable(text: string): string {
 const longest = 2000;
 const longestFormula = 200;
 
-/** The letter of the one option that the text is, by words or by value; null when none or several are. */
-export function optionNamed(text: string, options: Options): string | null {
+/** A text that says something of its value (`the force equals 24 N`, `F = 24`). */
+const sentence = /=|\p{L}{3,}[^\d\\]*\s[\d\\$(]/u;
+
+function closed(text: string): string {
+  return text.replaceAll(' ', '');
+}
+
+/**
+ * The letter of the one option that the text is, by words or by value; null when none or several are.
+ * @param bare whether the text must be the value alone, without a name or a sentence around it
+ */
+export function optionNamed(text: string, options: Options, bare = false): string | null {
   if (options.texts.length === 0 || text.length > longest) return null;
   const plain = comparable(text);
   if (plain === '') return null;
-  const byText = unique(options.texts.map((option) => option === plain));
+  const byText =
+    unique(options.texts.map((option) => option === plain)) ??
+    unique(options.texts.map((option) => closed(option) === closed(plain)));
   if (byText !== null) return byText;
-  const key = text.length <= longestFormula ? canonical(text) : null;
+  const key = text.length <= longestFormula && !(bare && sentence.test(text)) ? canonical(text) : null;
   return key === null ? null : unique(options.keys().map((option) => option === key));
 }
 

@@ -12,7 +12,7 @@ const noun =
   /(?<![\p{L}\p{N}])(?:answers?|ans|option|choice|selection|pick|response|antwort|lösung|réponse|respuesta|risposta|resposta|ответ)(?![\p{L}\p{N}])|答案|选项|正确选项|正解|答え|정답/giu;
 /** From the noun to the verb or sign that joins it with the letter; nothing that ends a sentence lies between. */
 const link =
-  /[*_`"')\]]{0,4}(?:(?:[^\n.!?:：=()]|\([^()\n]{1,12}\)){0,60}?\s(?:is|are|was|be|being|becomes|remains|ist|lautet|est|es|sera|é|è)\b|[ \t]*(?:是|为|は|은|는)|[^\n.!?:：=()]{0,40}?\s*[:：=→]|\s*(?:[-–—]|->)(?=\s))[*_`]{0,3}\s*(?:[:：]|\\?\s)*/iuy;
+  /[*_`"')\]]{0,4}(?:(?:[^\n.!?:：=()]|\([^()\n]{1,12}\)){0,60}?\s(?:is|are|was|be|being|becomes|remains|ist|lautet|est|es|sera|é|è)(?![\p{L}\p{N}])|[ \t]*(?:是|为|は|은|는)|[^\n.!?:：=()]{0,40}?\s*[:：=→]|\s*(?:[-–—]|->)(?=\s))[*_`]{0,3}\s*(?:[:：]|\\?\s)*/iuy;
 const adverbs =
   /(?:(?:therefore|thus|hence|clearly|then|indeed|definitely|actually|simply|still|obviously|certainly|probably|likely|most likely|most probably|again|now|also|just|only|best|given by|represented by|found in|the following|as follows|in fact|of course|,|:)\s*)*/iy;
 const refusal =
@@ -26,9 +26,9 @@ const notBut = /not\s+[*(]{0,3}(?:option\s+)?[A-Z][*)]{0,3}\s*,?\s*but(?:\s+rath
 const verbs =
   /\b(?:(?:I|we)(?:'ll|'d|’ll|’d|\s+(?:will|would|shall|must|should|can|have to|am going to|are going to))?\s+(?:(?:therefore|thus|hence|then|finally|confidently|also|now)\s+)?(?:choose|pick|select|go with|opt for|settle on|vote for|conclude (?:that )?(?:it is|it's)|answer(?: with)?)|(?:I am|I'm|we are|we're)\s+going with|let(?:'s|’s| us| me)\s+(?:go with|choose|pick|select)|leav(?:es|ing)(?:\s+us)?(?:\s+with)?(?:\s+only)?)\s*:?\s*/giu;
 const correct =
-  /^[*_`"')\]}$]{0,4}\s*(?:,\s*)?(?:(?:must|would|should|has to|seems to|appears to)\s+be|is|seems|looks|as)\s+(?:(?:clearly|therefore|thus|indeed|definitely|obviously|then|actually|certainly|probably|likely|hence|in fact)\s+)?(?:the\s+|our\s+|my\s+)?(?:(?:only|most|single|best|one)\s+)?(?:(?:likely|accurate|appropriate|suitable|plausible)\s+)?(?:correct|right|best|answer|choice|true answer|one that is correct|appropriate|suitable)\b(?!\s+(?:if|only if|when|to (?:say|think)))/iu;
+  /^[*_`"')\]}$]{0,4}\s*(?:,\s*)?(?:(?:(?:must|would|should|has to|seems to|appears to)\s+be|is|seems|looks|as)\s+|(?=the\b))(?:(?:clearly|therefore|thus|indeed|definitely|obviously|then|actually|certainly|probably|likely|hence|in fact)\s+)?(?:the\s+|our\s+|my\s+)?(?:(?:only|most|single|best|one)\s+)?(?:(?:likely|accurate|appropriate|suitable|plausible)\s+)?(?:correct|right|best|answer|choice|true answer|one that is correct|appropriate|suitable)\b(?!\s+(?:if|only if|when|to (?:say|think)))/iu;
 const subject =
-  /(?:^|[\s*_`"'([{$])(?:(?:option|choice|answer)\s+)?[*_`"'([{$]{0,4}([A-Z])(?=[*_`"')\]}$]{0,4}\s*(?:,\s*)?(?:must|would|should|has|is|seems|looks|appears|as)\b)/gu;
+  /(?:^|[\s*_`"'([{$])(?:(?:option|choice|answer)\s+)?[*_`"'([{$]{0,4}([A-Z])(?=[*_`"')\]}$]{0,4}\s*(?:,\s*)?(?:must|would|should|has|is|seems|looks|appears|as|the)\b)/gu;
 const conditional =
   /\b(?:if|whether|unless|suppose|assume|assuming|imagine|check|nor|neither|or|and|both|why|because|not|that's|than)\s*(?:that\s+)?(?:option\s+|choice\s+|answer\s+)?[*_`"'([{$]*$/i;
 const listed =
@@ -103,9 +103,22 @@ function byVerb(text: string, match: Match, options: Options): Statement | null 
 function bySubject(text: string, match: Match, options: Options): Statement | null {
   const at = match.index;
   const end = at + match[0].length;
-  if (!correct.test(text.slice(end, end + 100))) return null;
+  const after = text.slice(end, end + 100);
+  const made =
+    /^[^\p{L}]*the\b/u.test(after) &&
+    !/\b(?:mak|leav|confirm|render)\w*\W*$/i.test(text.slice(Math.max(0, at - 20), at + 1));
+  if (made || !correct.test(after)) return null;
   if (/^[^.!\n]{0,60}\?/.test(text.slice(end, end + 61))) return null;
   const lead = text.slice(Math.max(0, at - 30), end - 1);
+  const clause = text
+    .slice(Math.max(0, at - 80), at + 1)
+    .split(/[.!?,;:\n]/)
+    .at(-1)!;
+  if (
+    /\b(?:not|never|doubt|doubtful|unlikely|unclear|cannot|whether|if)\b|n['’]t\b/i.test(clause) &&
+    !listed.test(lead)
+  )
+    return null;
   if (listed.test(lead)) return { at, letter: null };
   if (conditional.test(lead) && !/\b(?:and|or)\W*$/i.test(lead)) return null;
   return { at, letter: valid(match[1]!, options) };

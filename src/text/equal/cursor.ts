@@ -23,9 +23,19 @@ export interface Cursor {
   bars: number;
   /** Words written out as letters so far. */
   split: number;
-  /** Whether a letter after a number and a space may be a unit (`12 m`). */
-  readonly letterUnits: boolean;
+  readonly reading: Reading;
 }
+
+/** How to read what can be read in two ways. */
+export interface Reading {
+  /** A letter after a number and a space is a unit (`12 m`), not a factor. */
+  readonly letterUnits: boolean;
+  /** Commas between groups of three digits belong to a number (`1,000`), and separate no items. */
+  readonly grouped: boolean;
+}
+
+/** The usual reading. */
+export const usual: Reading = { letterUnits: true, grouped: true };
 
 /** Brackets may nest this deep. */
 const maxDepth = 150;

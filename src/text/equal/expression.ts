@@ -3,12 +3,13 @@
 import { bracket } from './bracket.js';
 import { command } from './command.js';
 import { type Cursor, deeper, expect, isSign, peek, take } from './cursor.js';
-import { type Token, unreadable } from './lexer.js';
-import type { Node } from './node.js';
+import { unreadable } from './lexer.js';
+import { type Node, some } from './node.js';
 import { decorated, functionArgument, literal, symbol, textRun } from './operand.js';
 import { add, compare, fromDecimal, one, type Rational, whole, zero } from './rational.js';
-import { isProduct, unitEnd } from './unit.js';
-import { currencies } from './vocabulary.js';
+import { unitEnd } from './unit.js';
+import { magnitudes } from './vocabulary.js';
+import { isPhrase, ordinal, word } from './word.js';
 
 /** Terms joined by plus, minus and ±. */
 export function sum(c: Cursor): Node {
@@ -20,7 +21,18 @@ export function sum(c: Cursor): Node {
     const part = term(c);
     terms.push(signed(mark, part));
   }
-  return terms.length === 1 ? terms[0]! : { t: 'add', args: terms };
+  return terms.length === 1 ? terms[0]! : (range(c, terms) ?? { t: 'add', args: terms });
+}
+
+/** `15-16 months`: two numbers in rising order that are a whole item are a range, not a difference. */
+function range(c: Cursor, [low, high]: readonly Node[]): Node | null {
+  const next = peek(c);
+  if (next !== undefined && next.kind !== 'join' && next.text !== ',') return null;
+  if (low?.t !== 'num' || high?.t !== 'neg') return null;
+  const top = high.arg.t === 'mul' && high.arg.args[1]?.t === 'unit' ? high.arg.args[0]! : high.arg;
+  if (top.t !== 'num' || low.digits === '' || top.digits === '' || compare(low.value, top.value) >= 0)
+    return null;
+  return { t: 'text', text: `${low.digits} to ${top.digits}` };
 }
 
 function signed(mark: string, arg: Node): Node {
@@ -62,9 +74,16 @@ function product(c: Cursor, acrossGaps: boolean): Node {
     const arg = deeper(c, (inner) => product(inner, acrossGaps));
     return negative ? { t: 'neg', arg } : arg;
   }
-  const factors = [c.grammar.power(c)];
+  const factors: Node[] = [c.grammar.power(c)];
+  if (factors[0]!.t === 'text') return factors[0]!;
   for (;;) {
-    const end = unitEnd(c);
+    const magnitude = peek(c)?.kind === 'word' ? magnitudes.get(peek(c)!.text.toLowerCase()) : undefined;
+    if (magnitude !== undefined && factors.some(isCount)) {
+      factors.push({ t: 'num', value: whole(magnitude), digits: '' });
+      c.at++;
+      continue;
+    }
+    const end = unitEnd(c, factors.some(isCount));
     if (end !== null) {
       factors.push({
         t: 'unit',
@@ -78,12 +97,17 @@ function product(c: Cursor, acrossGaps: boolean): Node {
     }
     const next = peek(c);
     if (next === undefined || !startsFactor(c) || (!acrossGaps && next.gap)) break;
-    const mixed = factors.length === 1 ? mixedNumber(c, factors[0]!) : null;
+    const mixed: Node | null = factors.length === 1 ? mixedNumber(c, factors[0]!) : null;
     if (mixed !== null) factors[0] = mixed;
     else if (next.kind === 'num' && !/^[)}\]|!]$/.test(c.tokens[c.at - 1]?.text ?? '')) throw unreadable;
     else factors.push(c.grammar.power(c));
   }
   return factors.length === 1 ? factors[0]! : { t: 'mul', args: factors };
+}
+
+/** Whether a factor is or holds a number. */
+function isCount(node: Node): boolean {
+  return some(node, (part) => part.t === 'num' || part.t === 'const' || part.t === 'unit');
 }
 
 /** Whether the next token begins a factor without a sign of multiplication. */
@@ -212,9 +236,10 @@ function operand(c: Cursor): Node {
     case 'num':
       c.at++;
       if (token.text.includes('.') && peek(c)?.text === '…') c.at++;
+      ordinal(c);
       return repeating(c, token.text) ?? literal(token.text);
     case 'name':
-      return token.roman && peek(c, 1)?.kind === 'word' ? textRun(c) : symbol(c);
+      return isPhrase(c) ? textRun(c) : symbol(c);
     case 'const':
       return constant(c, token.text);
     case 'fn':
@@ -241,43 +266,6 @@ function constant(c: Cursor, text: string): Node {
   if (decorated(c)) return symbol(c);
   c.at++;
   return { t: 'const', name: text as 'pi' | 'e' | 'i' };
-}
-
-/** More words than this that are products of letters are no formula. */
-const maxSplit = 100;
-
-/** Letters in a row: their product where they are no English word, else a phrase. */
-function word(c: Cursor): Node {
-  const token = peek(c)!;
-  const next = peek(c, 1);
-  const before = c.tokens[c.at - 1];
-  if (currencies.has(token.text.toLowerCase()) && amountFollows(c)) return c.grammar.power(c);
-  const touches = joins(c, before) || (next?.kind === 'sign' && !next.gap && /^[+*/^-]$/.test(next.text));
-  if (token.roman || !(isProduct(token.text) || (touches && token.text.length < 4))) return textRun(c);
-  if (++c.split > maxSplit) throw unreadable;
-  const letters = Array.from(token.text, (text, index) => ({
-    kind: text === 'e' || text === 'i' ? ('const' as const) : ('name' as const),
-    text,
-    gap: index === 0 && token.gap,
-    roman: false,
-  }));
-  c.tokens.splice(c.at, 1, ...letters);
-  return operand(c);
-}
-
-/** Steps over a currency before its amount: `USD 20`, `Rs. 20`. */
-function amountFollows(c: Cursor): boolean {
-  const ahead = isSign(c, '.', 1) ? 2 : 1;
-  if (peek(c, ahead)?.kind !== 'num') return false;
-  c.at += ahead;
-  return true;
-}
-
-/** Whether the word at the cursor hangs on an operator or a number before it. */
-function joins(c: Cursor, before: Token | undefined): boolean {
-  if (before === undefined || peek(c)!.gap) return false;
-  if (before.kind === 'num' || (before.kind === 'sign' && /^[+*/^-]$/.test(before.text))) return true;
-  return before.text === '{' && /^[\^_]$/.test(c.tokens[c.at - 2]?.text ?? '');
 }
 
 /** `0.1\overline{6}`: digits that repeat without end. */

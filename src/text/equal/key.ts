@@ -5,13 +5,16 @@ import { mapParts, type Node, some } from './node.js';
 import { regionKey, regionOf } from './region.js';
 import { isExpression, scalarKey } from './scalar.js';
 
-const known = new WeakMap<Node, string | null>();
+/** Keys of the nodes of the last answers. */
+const known = new Map<Node, string | null>();
+const maxKnown = 2000;
 
 /** The key of a node that is no relation; null when a part of it is undefined or has no meaning. */
 export function keyOf(node: Node): string | null {
   let key = known.get(node);
   if (key === undefined) {
     key = makeKey(node);
+    if (known.size > maxKnown) known.clear();
     known.set(node, key);
   }
   return key;
@@ -131,7 +134,7 @@ const allReals = /^(?:x (?:is|can be) )?(?:all|any|every) reals?(?: numbers?| x)
 /** The key of words: their case, spacing and full stops make no difference, but that of single letters does. */
 export function phraseKey(words: readonly string[]): string | null {
   const plain = words
-    .map((word) => (word.length > 1 ? word.toLowerCase() : word))
+    .map((word) => (word.length > 1 ? word.toLowerCase().replace(/\.$/, '') : word))
     .filter((word) => !/^[."'`]$/.test(word));
   if (allReals.test(plain.join(' '))) return '(-inf,inf)';
   return plain.some((word) => /[\p{L}\p{N}]/u.test(word)) ? `text:${plain.join(' ')}` : null;

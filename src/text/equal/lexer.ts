@@ -1,5 +1,6 @@
 /** Cuts an answer into tokens: numbers with their separators removed, words, symbols, commands and signs. */
 import { greekNames } from './characters.js';
+import { numberAt } from './digits.js';
 import {
   faceCommands,
   faceSwitches,
@@ -41,6 +42,7 @@ const maxTokens = 2000;
 
 interface Scan {
   readonly text: string;
+  readonly groups: boolean;
   at: number;
   gap: boolean;
   readonly tokens: Token[];
@@ -117,9 +119,12 @@ const commandSigns: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The tokens of an answer already in plain characters. Throws `unreadable` on unbalanced braces. Linear in its length. */
-export function tokenize(text: string): Token[] {
-  const scan: Scan = { text, at: 0, gap: false, tokens: [], open: [] };
+/**
+ * The tokens of an answer already in plain characters. Throws `unreadable` on unbalanced braces. Linear in its length.
+ * @param groups whether commas between groups of three digits belong to a number
+ */
+export function tokenize(text: string, groups: boolean): Token[] {
+  const scan: Scan = { text, groups, at: 0, gap: false, tokens: [], open: [] };
   while (scan.at < text.length) {
     const c = text[scan.at]!;
     if (c === ' ' || c === '\n' || c === '\t' || c === '\r') {
@@ -219,50 +224,19 @@ function named(scan: Scan, word: string, length: number): void {
   else push(scan, 'command', /^[dtc]frac$/.test(word) ? 'frac' : word, length);
 }
 
-const grouped =
-  /\d{1,3}(?:(?:,|\{,\}|\{,\}\\!|,\\! ?|\\,|,\\,|\\ |~|\{\\,\}| )\d{3}){1,12}(?!\d|,\d)(?:\.\d+)?/y;
-const decimalComma = /(\d+)\{,\}(\d+)|(0),(\d{3})(?![\d,])/y;
-const european = /\d{1,3}(?:\.\d{3}){2,6}(?![\d.])(?:,\d+)?|\d{1,3}(?:\.\d{3}){1,6},\d{1,2}(?!\d)/y;
-const decimal = /(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+(?![\d.]))?/y;
+function number({ text, at, open, groups }: Scan): Found {
+  const found = numberAt(text, at, { inList: open.at(-1)?.kind === 'list', groups });
+  return ['num', found.digits, found.length];
+}
+
 const crossBefore = /\s*\d/y;
-
-function number(scan: Scan): Found {
-  const inList = scan.open.at(-1)?.kind === 'list';
-  const groups = matchGroups(scan, inList);
-  if (groups !== null) return ['num', groups.replace(/[^\d.]/g, ''), groups.length];
-  const comma = matchAt(decimalComma, scan);
-  if (comma !== null && !(inList && comma[3] !== undefined)) {
-    return ['num', `${comma[1] ?? comma[3]}.${comma[2] ?? comma[4]}`, comma[0].length];
-  }
-  const foreign = inList ? null : matchAt(european, scan);
-  if (foreign !== null) return ['num', foreign[0].replaceAll('.', '').replace(',', '.'), foreign[0].length];
-  const match = matchAt(decimal, scan);
-  if (match === null) throw unreadable;
-  return ['num', match[0], match[0].length];
-}
-
-/** A number in groups of three digits, or null. Inside brackets a bare comma separates items, unless others carry a space. */
-function matchGroups(scan: Scan, inList: boolean): string | null {
-  const match = matchAt(grouped, scan);
-  if (match === null || match[0].startsWith('0')) return null;
-  const text = match[0];
-  if (/ /.test(text) && /^\s*[/\\]/.test(scan.text.slice(scan.at + text.length, scan.at + text.length + 8)))
-    return null;
-  if (!inList || !/\d,\d/.test(text)) return text;
-  const nearby = scan.text.slice(Math.max(0, scan.at - 100), scan.at + 100);
-  return /, /.test(nearby) && !/[)\]}],/.test(nearby) ? text : null;
-}
-
-function matchAt(pattern: RegExp, scan: Scan): RegExpExecArray | null {
-  pattern.lastIndex = scan.at;
-  return pattern.exec(scan.text);
-}
 
 const run = /[\p{L}\p{M}]+/uy;
 const halfDay = /([ap])\.?\s?m\b\.?/iy;
 
 function letters(scan: Scan): Found {
-  const half = matchAt(halfDay, scan);
+  halfDay.lastIndex = scan.at;
+  const half = halfDay.exec(scan.text);
   const before = scan.tokens.at(-1);
   if (half !== null && before?.kind === 'num') return ['half', half[1]!.toLowerCase(), half[0].length];
   run.lastIndex = scan.at;
@@ -310,13 +284,21 @@ function sign(scan: Scan, c: string): void {
     scan.gap = true;
     scan.at++;
   } else if (c === '=' || c === '<' || c === '>') push(scan, 'relation', c, 1);
-  else if (c === '}') closeGroup(scan);
+  else if (c === '.' && endsSentence(scan)) {
+    scan.gap = true;
+    scan.at++;
+  } else if (c === '}') closeGroup(scan);
   else {
     if (c === '{') opened(scan, 'group');
     if (c === '(' || c === '[') opened(scan, 'list');
     if (c === ')' || c === ']') closeList(scan);
     push(scan, 'sign', c, 1);
   }
+}
+
+/** A full stop after a word, before white space, a brace or the end. */
+function endsSentence(scan: Scan): boolean {
+  return scan.tokens.at(-1)?.kind === 'word' && /[\s}]/.test(scan.text[scan.at + 1] ?? ' ');
 }
 
 /** `5!=120` has a factorial; `x!=3` and `5 != 3` have none. */

@@ -1,4 +1,5 @@
 /** What an answer says: a value, perhaps of a named unknown, an inequality, an equation, or several named values. */
+import { type Reading, usual } from './cursor.js';
 import { keyOf, tokensKey } from './key.js';
 import { residue } from './modular.js';
 import { nameOf } from './name.js';
@@ -24,20 +25,29 @@ export interface Meaning {
 
 const nothing: Meaning = { key: null, form: 'text', name: null, value: null, equation: null, entries: null };
 
-/** Reads an answer. `letterUnits`: a letter after a number and a space may be a unit. */
-export function meaningOf(answer: string, letterUnits = true): Meaning {
+/** Reads an answer. */
+export function meaningOf(answer: string, reading: Reading = usual): Meaning {
   beginWork();
-  const parsed = parse(answer, letterUnits);
+  const parsed = parse(answer, reading);
   return parsed === null ? nothing : interpreted(parsed);
 }
 
 function interpreted({ node, tokens }: Parsed): Meaning {
-  if (node !== null) {
+  if (node !== null && !isProse(node)) {
     const meaning = node.t === 'list' ? severalOf(node) : one(node);
-    if (meaning !== null && (meaning.key !== null || !some(node, (part) => part.t === 'text')))
-      return meaning;
+    if (meaning !== null && (meaning.key !== null || !some(node, isWritten))) return meaning;
   }
   return { ...nothing, key: tokensKey(tokens) };
+}
+
+/** Sentences with commas and conjunctions are no lists. */
+function isProse(node: Node): boolean {
+  return node.t === 'list' && node.items.some((item) => item.t === 'text' && item.text.split(' ').length > 3);
+}
+
+/** Parts that have no value but can be compared as written. */
+function isWritten(node: Node): boolean {
+  return node.t === 'text' || node.t === 'numeral';
 }
 
 function value(node: Node, name: string | null = null, equation: Meaning['equation'] = null): Meaning {
@@ -227,20 +237,19 @@ function record(parts: readonly Meaning[]): Meaning | null {
   const period = new Set(parts.map((part) => part.name)).size;
   if (parts.length % period !== 0) return null;
   const keys: string[] = [];
+  const tuples: Node[] = [];
   let entries: Map<string, Node> | null = null;
   for (let start = 0; start < parts.length; start += period) {
     const sorted = parts.slice(start, start + period).sort((a, b) => (a.name! < b.name! ? -1 : 1));
     entries = new Map(sorted.map((part) => [part.name!, part.value!]));
     if (entries.size !== period) return null;
+    tuples.push({ t: 'tuple', open: '(', close: ')', items: [...entries.values()] });
     keys.push(sorted.map((part) => `${part.name}=${part.key}`).join(';'));
   }
   const distinct = [...new Set(keys)].sort();
-  return {
-    ...nothing,
-    form: 'record',
-    key: `record:${distinct.join(' ')}`,
-    entries: distinct.length === 1 ? entries : null,
-  };
+  const key = `record:${distinct.join(' ')}`;
+  if (distinct.length === 1) return { ...nothing, form: 'record', key, entries };
+  return { ...nothing, form: 'record', key, value: { t: 'list', join: 'or', items: tuples } };
 }
 
 /** More conditions on one unknown are compared as they stand. */

@@ -13,9 +13,12 @@ export function nameOf(node: Node): string | null {
     case 'text':
       return node.text.toLowerCase();
     case 'call':
-      return node.name === 'abs' ? labelled(node.args[0]!) : null;
+      if (node.name === 'abs') return labelled(node.args[0]!);
+      return measured.test(node.name) ? prefixed(node.name, joined(node.args, ',')) : null;
     case 'mul':
-      return upperCase(node);
+      return upperCase(node) ?? angle(node);
+    case 'div':
+      return prefixed(upperCase(node.left), upperCase(node.right));
     case 'ratio':
       return joined(node.parts, ':');
     case 'tuple':
@@ -23,6 +26,20 @@ export function nameOf(node: Node): string | null {
     default:
       return null;
   }
+}
+
+/** Functions of an unknown whose value is often asked for: `\sin A = 3/5` tells 3/5. */
+const measured = /^(?:sin|cos|tan|cot|sec|csc|gcd|lcm|det|max|min|re|im)$/;
+
+function prefixed(head: string | null, name: string | null): string | null {
+  return head === null || name === null ? null : `${head} ${name}`;
+}
+
+/** The measure of an angle: `m\angle A`. */
+function angle(node: Node & { t: 'add' | 'mul' }): string | null {
+  const [m, other] = node.args;
+  const isMeasure = node.args.length === 2 && m?.t === 'sym' && m.name === 'm' && other?.t === 'sym';
+  return isMeasure && other.name.startsWith('angle') ? other.name : null;
 }
 
 /** What stands between bars: a length has the name of its segment. */

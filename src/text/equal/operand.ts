@@ -79,9 +79,8 @@ function index(c: Cursor): string {
 export function textRun(c: Cursor): Node {
   const words: string[] = [];
   for (let token = peek(c); token !== undefined; token = peek(c)) {
-    const isWord =
-      token.kind === 'word' || (words.length > 0 && token.kind === 'name' && (token.roman || token.gap));
-    if (!isWord && !(token.kind === 'name' && token.roman)) break;
+    const joins = token.kind === 'name' && (token.roman || token.gap || words.length === 0);
+    if (token.kind !== 'word' && !joins) break;
     words.push(token.text);
     c.at++;
   }

@@ -50,11 +50,14 @@ function levin(term: readonly number[], partial: readonly number[]): Value {
   const [early, late] = [Math.abs(term[terms / 2 - 1]!), Math.abs(term[terms - 1]!)];
   const alternates = term[terms - 1]! * term[terms - 2]! < 0;
   if (!(late < early * (alternates ? 0.9 : 0.46))) return 'open';
-  const estimates = [12, 14, 16].map((order) => levinAt(term, partial, order));
-  const [a, b, c] = estimates as [number, number, number];
-  const size = Math.max(Math.abs(b), 1e-3);
-  if (!(Math.abs(a - b) < 1e-8 * size && Math.abs(b - c) < 1e-8 * size)) return 'open';
-  return complex(b, 0, 1e-10 * size);
+  let [a, b] = [levinAt(term, partial, 1), levinAt(term, partial, 2)];
+  for (let order = 3; order <= 18; order++) {
+    const c = levinAt(term, partial, order);
+    const size = Math.max(Math.abs(c), 1e-3);
+    if (Math.abs(a - b) < 1e-9 * size && Math.abs(b - c) < 1e-9 * size) return complex(c, 0, 1e-10 * size);
+    [a, b] = [b, c];
+  }
+  return 'open';
 }
 
 /** Levin's u-transform of order k from the first k + 1 terms (β = 1). */

@@ -1,6 +1,6 @@
 /** Reads a whole answer: items between separators, each a chain of sides joined by relations. */
 import { plainCharacters } from './characters.js';
-import { type Cursor, type Grammar, isSign, peek, take } from './cursor.js';
+import { type Cursor, type Grammar, isSign, peek, type Reading, take } from './cursor.js';
 import { power, sum } from './expression.js';
 import { type Token, tokenize, unreadable } from './lexer.js';
 import type { Node } from './node.js';
@@ -16,22 +16,22 @@ export interface Parsed {
 /** Answers longer than this many characters are not read. */
 const maxLength = 20_000;
 
-/** Reads an answer; null when it is empty, too long or unbalanced. `letterUnits`: read `12 m` as metres. */
-export function parse(answer: string, letterUnits: boolean): Parsed | null {
+/** Reads an answer; null when it is empty, too long or unbalanced. */
+export function parse(answer: string, reading: Reading): Parsed | null {
   if (answer.length > maxLength) return null;
   try {
     const text = unwrapped(plainCharacters(answer));
-    const tokens = tokenize(text);
+    const tokens = tokenize(text, reading.grouped);
     if (tokens.length === 0) return null;
-    return { node: tree([...tokens], letterUnits), tokens };
+    return { node: tree([...tokens], reading), tokens };
   } catch (error) {
     if (error === unreadable) return null;
     throw error;
   }
 }
 
-function tree(tokens: Token[], letterUnits: boolean): Node | null {
-  const c: Cursor = { tokens, grammar, at: 0, depth: 0, bars: 0, split: 0, letterUnits };
+function tree(tokens: Token[], reading: Reading): Node | null {
+  const c: Cursor = { tokens, grammar, at: 0, depth: 0, bars: 0, split: 0, reading };
   try {
     const node = list(c);
     return c.at === c.tokens.length ? node : null;
@@ -129,6 +129,10 @@ function item(c: Cursor): Node {
   while (peek(c)?.kind === 'relation' && /^(?:=|~|=>)$/.test(peek(c)!.text)) c.at++;
   const sides = [label(c) ?? side(c)];
   const ops: string[] = [];
+  if (says(sides[0]!) && peek(c) !== undefined) {
+    ops.push('=');
+    sides.push(side(c));
+  }
   for (
     let token = peek(c);
     token?.kind === 'relation' && token.text !== 'land' && token.text !== 'lor';
@@ -144,6 +148,11 @@ function item(c: Cursor): Node {
   const [only] = sides as [Node];
   const isHeading = only.t === 'ratio' && only.parts.length === 2 && only.parts[0]!.t === 'text';
   return isHeading ? { t: 'relation', ops: ['='], sides: only.parts } : only;
+}
+
+/** Words that end in a verb: `the area is 12`. */
+function says(node: Node): boolean {
+  return node.t === 'text' && /\b(?:is|are|equals)$/i.test(node.text);
 }
 
 /** Letters whose brackets hold an argument whatever stands in it. */

@@ -223,7 +223,20 @@ function halfLine(
     const single = isUnknown(unknown) || (unknown.t === 'sym' && unknown.name === name);
     if (value !== null && single) return ray(relation, value);
   }
-  return linear(left, op, right, name);
+  return absolute(left, op, right, name) ?? linear(left, op, right, name);
+}
+
+/** |a| < c is -c < a < c, and |a| > c is a < -c or a > c. */
+function absolute(left: Node, op: string, right: Node, name: string): readonly Piece[] | null {
+  const isAbsolute = (side: Node): side is Node & { t: 'call' } => side.t === 'call' && side.name === 'abs';
+  if (!isAbsolute(left)) return isAbsolute(right) ? absolute(right, flipped[op]!, left, name) : null;
+  const bound = realConstant(right);
+  if (bound === null || bound.value < 0 || (op !== '!=' && op !== '=' && !/^[<>]/.test(op))) return null;
+  const inside = op.startsWith('<') || op === '!=';
+  const never = () => false;
+  const above = halfLine(left.args[0]!, op, right, name, never);
+  const below = halfLine(left.args[0]!, flipped[op]!, { t: 'neg', arg: right }, name, never);
+  return above === null || below === null ? null : (inside ? intersected : united)(above, below);
 }
 
 function ray(op: string, end: End): readonly Piece[] {

@@ -39,6 +39,8 @@ function sameNode(a: Node, b: Node): boolean {
     return a.open === b.open && a.close === b.close && sequences(a.items, b.items);
   if (a.t === 'tuple' && b.t === 'list') return bare(a) && sequences(a.items, b.items);
   if (a.t === 'list' && b.t === 'tuple') return bare(b) && sequences(a.items, b.items);
+  const [p, q] = [letters(a), letters(b)];
+  if (p !== null && q !== null) return p === q;
   const [m, n] = [rows(a), rows(b)];
   if (m !== null && n !== null) return m.length === n.length && m.every((row, k) => sequences(row, n[k]!));
   return formulas(a, b);
@@ -83,6 +85,14 @@ function ratios(a: Node, b: Node): boolean {
   const [ratio, other] = a.t === 'ratio' ? [a, b] : [b, a];
   if (ratio.t !== 'ratio' || ratio.parts.length !== 2 || ratio.half !== '' || other.t !== 'div') return false;
   return keyOf({ t: 'div', left: ratio.parts[0]!, right: ratio.parts[1]! }) === keyOf(other);
+}
+
+/** The letters of a word, or of a product of letters that may be one. */
+function letters(node: Node): string | null {
+  if (node.t === 'text') return node.text;
+  const factors = node.t === 'mul' ? node.args : [];
+  const names = factors.map((factor) => (factor.t === 'sym' || factor.t === 'const' ? factor.name : ''));
+  return names.length > 1 && names.every((name) => name.length === 1) ? names.join('') : null;
 }
 
 /** Formulas in the same variables, where at least one is no rational expression. */

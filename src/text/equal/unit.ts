@@ -8,15 +8,19 @@ const longest = 24;
 
 /** A word that stands for a product of its letters: `xy`, `ABC`, `abc`; not an English word. */
 export function isProduct(word: string): boolean {
-  if (word.length === 2) return !shortWords.has(word.toLowerCase());
-  if (word.length > 4) return false;
+  if (shortWords.has(word.toLowerCase()) || word.length > 4) return false;
+  if (word.length === 2) return true;
   return word === word.toUpperCase() || !/[aeiou]/i.test(word) || 'abcdefgh xyz'.includes(word);
 }
 
-/** The index after the unit that begins at the cursor, or null when what follows is no unit. */
-export function unitEnd(c: Cursor): number | null {
+/**
+ * The index after the unit that begins at the cursor, or null when what follows is no unit. After what holds no
+ * number only the name of a unit is one: `a circle` is a phrase.
+ */
+export function unitEnd(c: Cursor, counted: boolean): number | null {
   const first = peek(c);
   if (first === undefined || !startsUnit(c, first)) return null;
+  if (!counted && !unitWords.has(first.text)) return null;
   let depth = 0;
   let words = 0;
   for (let at = c.at; ; at++) {
@@ -38,9 +42,14 @@ function startsUnit(c: Cursor, token: Token): boolean {
     return unitWords.has(peek(c, 1)?.text ?? '') || peek(c, 1)?.roman === true;
   if (kind === 'command') return text === 'frac' && isSign(c, '{', 1) && peek(c, 2)?.roman === true;
   if (kind === 'name' || kind === 'const')
-    return roman ? text !== 'e' && text !== 'i' : gap && c.letterUnits && afterNumber(c);
+    return roman ? text !== 'e' && text !== 'i' : gap && c.reading.letterUnits && afterNumber(c);
   if (kind !== 'word' || notUnits.has(text.toLowerCase())) return false;
-  return roman || unitWords.has(text) || currencies.has(text.toLowerCase()) || (gap && !isProduct(text));
+  return (
+    roman ||
+    unitWords.has(text) ||
+    currencies.has(text.toLowerCase()) ||
+    (gap && (!isProduct(text) || /^[A-Z]{2,}$/.test(text)))
+  );
 }
 
 function afterNumber(c: Cursor): boolean {

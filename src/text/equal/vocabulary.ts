@@ -161,7 +161,7 @@ export const unitWords: ReadonlySet<string> = new Set(
   (
     'cm mm km dm nm um kg lb lbs oz ft yd mi mph kph kmh kmph hr hrs min mins sec secs deg rad sq cu gal hz khz mhz ghz kw mw kwh ' +
     'kj mj kcal cal ev kev mev gev kpa mpa atm mol mmol kmol rpm usd eur gbp cad aud rmb cny inr rs px kb mb gb tb bits mV kV mA kHz MHz GHz Hz ' +
-    'kJ MJ kW MW kWh eV keV MeV GeV kPa MPa Pa Nm Gyr Myr yr yrs pc kpc Mpc th st nd rd au AU ly dB mL ml cc cg mg ms ns ps us rads amu'
+    'kJ MJ kW MW kWh eV keV MeV GeV kPa MPa Pa Nm Gyr Myr yr yrs pc kpc Mpc  au AU ly dB mL ml cc cg mg ms ns ps us rads amu'
   ).split(' '),
 );
 
@@ -176,9 +176,24 @@ export const notUnits: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Two-letter English words; other pairs of letters are products of variables. */
+/** English words that might be taken for products of variables: two letters, or three without a vowel. */
 export const shortWords: ReadonlySet<string> = new Set(
-  'no so is it on of at as by to if in or an am be do go he me my up us we ok hi'.split(' '),
+  'no so is it on of at as by to if in or an am be do go he me my up us we ok hi dry sky fly try why shy cry fry spy gym'.split(
+    ' ',
+  ),
+);
+
+/** Words that multiply the number before them. */
+export const magnitudes: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    dozen: 12,
+    hundred: 100,
+    thousand: 1e3,
+    million: 1e6,
+    millions: 1e6,
+    billion: 1e9,
+    trillion: 1e12,
+  }),
 );
 
 /** Words before an answer that say how it was found, not what it is. */
