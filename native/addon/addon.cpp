@@ -1,9 +1,12 @@
 // The addon's exports. The only file that names the backends' factories.
 #include <napi.h>
 
+#include <cstdlib>
+
 #include "../core/error.h"
 #include "../core/rng.h"
 #include "../cpu/backend.h"
+#include "../cuda/backend.h"
 #include "policy.h"
 
 namespace vf {
@@ -11,7 +14,31 @@ namespace {
 
 std::unique_ptr<Ops> make_backend(const LoadConfig& config) {
   if (config.device == "cpu") return make_cpu_backend(CpuOptions{config.threads, config.dtype == "bf16", config.isa});
-  throw Error("VF_NO_DEVICE", "Expected a device of this build (cpu) but received " + config.device);
+  const bool simulated = cuda_info().simulated, numbered = config.device.rfind("cuda:", 0) == 0;
+  require(config.device == "cuda-sim" ? simulated : numbered && !simulated, "VF_NO_DEVICE",
+          std::string("Expected ") + (simulated ? "cpu or cuda-sim" : "cpu or cuda:N") + " as device but received " +
+              config.device);
+  return make_cuda_backend(CudaOptions{numbered ? std::atoi(config.device.c_str() + 5) : 0, config.dtype == "bf16"});
+}
+
+// Asks the driver: only when JavaScript reads `cuda`, so that loading the addon costs nothing.
+Napi::Value cuda_value(const Napi::CallbackInfo& call) {
+  const Napi::Env env = call.Env();
+  const CudaInfo info = cuda_info();
+  Napi::Object cuda = Napi::Object::New(env), switches = Napi::Object::New(env);
+  Napi::Array devices = Napi::Array::New(env), memory = Napi::Array::New(env);
+  for (const CudaDevice& d : info.devices) {
+    memory.Set(devices.Length(), d.bytes);
+    devices.Set(devices.Length(), d.name);
+  }
+  for (const CudaSwitch& s : info.switches) switches.Set(s.name, s.state);
+  cuda.Set("compiled", info.compiled);
+  cuda.Set("simulated", info.simulated);
+  cuda.Set("devices", devices);
+  cuda.Set("memory", memory);
+  cuda.Set("reason", info.reason);
+  cuda.Set("switches", switches);
+  return cuda;
 }
 
 // What one JavaScript environment holds: no state is shared between worker threads.
@@ -47,14 +74,11 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("version", VF_VERSION);
   exports.Set("load", Napi::Function::New<load>(env, "load"));
   exports.Set("uniform", Napi::Function::New<uniform>(env, "uniform"));
-  Napi::Object cpu = Napi::Object::New(env), cuda = Napi::Object::New(env), constants = Napi::Object::New(env);
+  Napi::Object cpu = Napi::Object::New(env), constants = Napi::Object::New(env);
   cpu.Set("isa", cpu_isa());
   cpu.Set("bf16", cpu_has_bf16());
   exports.Set("cpu", cpu);
-  cuda.Set("compiled", false);
-  cuda.Set("devices", Napi::Array::New(env));
-  cuda.Set("reason", "this build has no CUDA");
-  exports.Set("cuda", cuda);
+  exports.DefineProperty(Napi::PropertyDescriptor::Accessor<cuda_value>("cuda", napi_enumerable));
   for (const auto& [name, value] : cpu_constants()) constants.Set(name, value);
   exports.Set("constants", constants);
   return exports;

@@ -150,16 +150,19 @@ std::unique_ptr<Ops> make_cuda_backend(const CudaOptions& options) { return std:
 
 CudaInfo cuda_info() {
   CudaInfo info;
-  info.switches = {{"cublaslt", wants_cublaslt() ? "on (VF_CUBLASLT=1)"
-                                                 : "off until hardware has shown it right; VF_CUBLASLT=1 turns it on"}};
-  info.reason = driver_reason();
+  info.compiled = true;
+  info.simulated = runs_on_shim;
+  info.switches = {{"own mma.sync products", wants_cublaslt() ? "on for up to 16 rows" : "on"},
+                   {"cuBLASLt products", wants_cublaslt() ? "on (VF_CUBLASLT=1)"
+                                                          : "off until hardware has shown them right (VF_CUBLASLT=1)"}};
+  info.reason = runs_on_shim ? "a test build: it runs CUDA on the CPU, as --device cuda-sim" : driver_reason();
   if (!info.reason.empty()) return info;
   int count = 0;
   cudaGetDeviceCount(&count);
   for (int i = 0; i < count; i++) {
     cudaDeviceProp properties{};
     const std::string reason = device_reason(i, properties);
-    if (reason.empty()) info.devices.push_back(properties.name);
+    if (reason.empty()) info.devices.push_back({properties.name, static_cast<double>(properties.totalGlobalMem)});
     if (!reason.empty()) info.reason = reason;
   }
   if (!info.devices.empty()) info.reason.clear();

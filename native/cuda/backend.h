@@ -13,10 +13,22 @@ struct CudaOptions {
   bool bf16 = true;  // else f32 throughout, without tensor cores
 };
 
+struct CudaDevice {
+  std::string name;
+  double bytes;  // of its memory
+};
+
+// A thing that waits behind a switch until hardware has shown it right.
+struct CudaSwitch {
+  std::string name, state;
+};
+
 struct CudaInfo {
-  std::vector<std::string> devices;                           // names; empty where none can be used
-  std::string reason;                                         // why none can be used
-  std::vector<std::pair<std::string, std::string>> switches;  // what waits for hardware, and its state
+  bool compiled = false;
+  bool simulated = false;           // a test build: the kernels run on the CPU, as device cuda-sim
+  std::vector<CudaDevice> devices;  // empty where none can be used
+  std::string reason;               // why none can be used
+  std::vector<CudaSwitch> switches;
 };
 
 // Throws VF_NO_DEVICE with the reason when the device can't be used.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The CUDA sources on the CPU: builds the shim, its own tests, the parity table and the end-to-end test into OUTDIR and runs
-# them. native/test/cuda.sh OUTDIR [stage…]; stages: shim parity orders step sanitize races mutants nvcc. Without stages: all.
+# them. native/test/cuda.sh OUTDIR [stage…]; stages: shim parity orders step sanitize races mutants nvcc, and
+# addon (OUTDIR/vf.node with the device cuda-sim). Without stages: all but addon.
 set -e
 cd "$(dirname "$0")/../.."
 out=${1:?usage: native/test/cuda.sh OUTDIR [stage...]}
@@ -15,7 +16,7 @@ build_with() {
   dir=$1
   source_root=${CUDA_ROOT:-native}
   shift
-  mkdir -p "$dir"
+  mkdir -p "$dir/addon"
   {
     echo "cxxflags = -std=c++17 -g1 -fPIC -Wall -Wextra -ffp-contract=off -MMD -MP $*"
     echo "all: $dir/cuda_parity $dir/cuda_step $dir/cuda_shim_test"
@@ -45,7 +46,15 @@ build_with() {
     printf '%s/cuda_parity: %s %s\n\t%s $(cxxflags) $^ -o $@ -lpthread -ldl\n' "$dir" "$parity" "$objects" "$cxx"
     printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $^ -o $@ -lpthread -ldl\n' "$dir" "$objects" "$cxx"
     printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
-    echo "-include $dir/*.d"
+    # vf.node with the device cuda-sim, for tests that come through Node
+    addon=""
+    for source in native/addon/*.cpp; do
+      object="$dir/addon/$(basename "$source" .cpp).o"
+      addon="$addon $object"
+      printf '%s: %s\n\t%s $(cxxflags) -O1 -fvisibility=hidden -DNAPI_VERSION=8 -DNODE_ADDON_API_CPP_EXCEPTIONS -DVF_VERSION=\\"sim\\" -isystem node_modules/node-api-headers/include -isystem node_modules/node-addon-api -c $< -o $@\n' "$object" "$source" "$cxx"
+    done
+    printf '%s/vf.node: %s %s\n\t%s -shared $^ -o $@ -lpthread -ldl\n' "$dir" "$addon" "$objects" "$cxx"
+    echo "-include $dir/*.d $dir/addon/*.d"
   } > "$dir/Makefile"
   make -s -j "$jobs" -f "$dir/Makefile" ${TARGETS:-all}
 }
@@ -75,6 +84,7 @@ for stage in $stages; do
     shim | parity | orders | step | mutants) build_with "$out" ;;
   esac
   case "$stage" in
+    addon) TARGETS="$out/vf.node" build_with "$out" ;;
     shim) "$out/cuda_shim_test" ;;
     parity) "$out/cuda_parity" ;;
     orders)
@@ -100,7 +110,7 @@ for stage in $stages; do
       ;;
     nvcc) sh native/test/cuda_nvcc.sh "$out/nvcc" ;;
     *)
-      echo "no stage $stage (shim parity orders step sanitize races mutants nvcc)"
+      echo "no stage $stage (addon shim parity orders step sanitize races mutants nvcc)"
       exit 2
       ;;
   esac

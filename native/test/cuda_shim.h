@@ -409,6 +409,7 @@ enum : unsigned { cudaStreamNonBlocking = 1 };
 struct cudaDeviceProp {
   char name[256];
   int major, minor, multiProcessorCount;
+  size_t totalGlobalMem;
 };
 struct cudaFuncAttributes {
   int binaryVersion;
@@ -478,6 +479,7 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   p->major = 9;
   p->minor = 0;
   p->multiProcessorCount = 4;
+  p->totalGlobalMem = vf_shim::memory_limit;
   return cudaSuccess;
 }
 template <class Kernel>
