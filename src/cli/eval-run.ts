@@ -16,9 +16,8 @@ import type { Task } from '../eval/task.js';
 import { taskByName } from '../eval/tasks/all.js';
 import { writeAtomic } from '../run/disk.js';
 import type { EvaluationReport, ReplyRow, TaskReport } from '../run/evaluation.js';
-import type { Metrics } from '../run/events.js';
 import { RUN_FILES, readJson } from '../run/folder.js';
-import { type DataChoice, openExamples, openTaskData, type TaskData } from './eval-data.js';
+import { type DataChoice, openExamples, openTaskData } from './eval-data.js';
 import { extractorHash, keptReplies } from './eval-files.js';
 import {
   evaluatedRun,
@@ -30,6 +29,7 @@ import {
   taskSettings,
 } from './eval-settings.js';
 import { scoreTable } from './eval-table.js';
+import { brief, taskMetrics, warnAboutData, warnAboutPrompts } from './eval-words.js';
 import type { Job } from './job.js';
 import { deviceLine, type OpenModel, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
@@ -113,7 +113,7 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
   const data = settings.data === 'bundled' ? null : settings.data;
   const choice: DataChoice = { task, data, map, seed: own.seed, limit: own.limit, set: own.heldOut?.set };
   const opened = await openTaskData(choice);
-  warnAboutData(session, task, opened);
+  warnAboutData(emit, task, opened);
   const shots = shotsOf(task, style, settings.fewShot);
   const examplesFor = shots > 0 ? await openExamples(choice, opened.file) : () => ({ items: [], text: null });
   const { spec } = session.model.folder;
@@ -131,7 +131,7 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
     },
     judgedBy(style, opened.items),
   );
-  warnAboutPrompts(session, task, prepared, dropped, own);
+  warnAboutPrompts(emit, task, prepared, dropped, own);
   if (prepared.length === 0) {
     throw new VfError('VF_TOO_LONG', `no prompt of ${task.name} fits: ${JSON.stringify(dropped)}`, {
       hint: 'raise --max-prompt-tokens, or evaluate a model with more positions',
@@ -255,36 +255,6 @@ function promptsHash(rows: readonly ReplyRow[]): string {
   return hash.digest('hex');
 }
 
-function warnAboutData({ job }: Session, task: Task, { items }: TaskData): void {
-  const warn = (message: string) => job.emit({ event: 'warning', code: 'VF_DATA_CHECK', message });
-  if (task.rows !== null && items.length !== task.rows) {
-    warn(`${task.name} has ${items.length} questions here, ${task.rows} as published`);
-  }
-  const twice = items.filter(({ options }) => options && new Set(options).size < options.length).length;
-  if (twice > 0) warn(`${twice} questions of ${task.name} have two equal options`);
-}
-
-function warnAboutPrompts(
-  { job }: Session,
-  task: Task,
-  prepared: readonly Prepared[],
-  dropped: Readonly<Record<string, number>>,
-  own: TaskSettings,
-): void {
-  const warn = (code: string, message: string) => job.emit({ event: 'warning', code, message });
-  for (const [reason, count] of Object.entries(dropped)) {
-    warn('VF_DROPPED', `${count} questions of ${task.name} are left out: ${reason}`);
-  }
-  const cut = prepared.filter(({ maxTokens }) => maxTokens < own.maxTokens).length;
-  if (cut > 0) {
-    const least = Math.min(...prepared.map(({ maxTokens }) => maxTokens));
-    warn(
-      'VF_CUT',
-      `the model's positions leave ${cut} replies of ${task.name} less than ${own.maxTokens} tokens, at least ${least}`,
-    );
-  }
-}
-
 function startEvent({ job, model, style, kept, run }: Session, tasks: readonly Task[]) {
   const { settings } = job;
   const { temperature, topP, samples, seed } = taskSettings(tasks[0]!, job, run);
@@ -318,25 +288,4 @@ function startEvent({ job, model, style, kept, run }: Session, tasks: readonly T
     settings: job.values,
     folder: job.store.folder,
   };
-}
-
-/** The report's numbers under the names of events and metrics.jsonl; times are left to the report. */
-function taskMetrics(report: TaskReport): Metrics {
-  const { accuracy, stderr, macro, questions, unparsed, truncated, tokens, samples } = report;
-  const own: Metrics = { accuracy, stderr, macro, questions, unparsed, truncated, tokens };
-  if (report.confidence !== null) own.confidence = report.confidence;
-  if (report.confidenceCorrelation !== null) own.confidence_correlation = report.confidenceCorrelation;
-  for (const [k, score] of Object.entries(report.passAt)) own[`pass@${k}`] = score;
-  if (samples > 1) own[`mean@${samples}`] = accuracy;
-  if (report.majority !== null) own[`maj@${samples}`] = report.majority;
-  for (const [rule, score] of Object.entries(report.compat)) own[`compat/${rule}`] = score.accuracy;
-  if (report.overlap !== null) own.overlapping = report.overlap.overlapping / questions;
-  return Object.fromEntries(
-    Object.entries(own).map(([name, value]) => [`eval/${report.metric}/${name}`, value]),
-  );
-}
-
-function brief(report: TaskReport): Record<string, unknown> {
-  const { categories: _, groups: __, prompt: ___, ...rest } = report;
-  return rest;
 }
