@@ -1,17 +1,13 @@
 /** `vf bench ttrl`: the same test-time run over seeds, weights of a verified vote and verifiers, as one Markdown table. */
 
-import { existsSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import path from 'node:path';
-import { resolveConfig, transientNames } from '../config/resolve.js';
 import type { CommandSettings } from '../config/schema.js';
 import { invalidValue } from '../errors.js';
-import type { Metrics, RunEvent } from '../run/events.js';
-import { holdsRun } from '../run/folder.js';
-import { emitter, runLog } from '../run/log.js';
-import { openRun, readStoredConfig } from '../run/store.js';
+import type { Metrics } from '../run/events.js';
 import { parseOmega } from '../verify/tally.js';
-import { type Interrupt, listenForInterrupt } from './interrupt.js';
+import { endPoints, finishRun } from './bench-runs.js';
+import { listenForInterrupt } from './interrupt.js';
 import { writeErr, writeOut } from './output.js';
 import { readRun } from './run-record.js';
 import { runTtrl } from './ttrl-run.js';
@@ -60,7 +56,7 @@ export async function benchTtrl(settings: Settings): Promise<void> {
   for (const trial of trials) {
     const folder = path.join(settings.out, `${trial.verifier}-omega-${trial.omega}-seed-${trial.seed}`);
     writeErr(`${folder} `);
-    await finish(trial, folder, settings, interrupt);
+    await finishRun('ttrl', flagsOf(trial, settings), folder, interrupt, runTtrl);
     writeErr('\n');
     if (interrupt.requested !== null) break;
     rows.push(rowOf(trial, folder));
@@ -72,48 +68,23 @@ export async function benchTtrl(settings: Settings): Promise<void> {
   else writeOut(`${markdown(rows).join('\n')}\n`);
 }
 
-async function finish(
-  trial: TtrlTrial,
-  folder: string,
-  settings: Settings,
-  interrupt: Interrupt,
-): Promise<void> {
-  const resume = holdsRun(folder) && existsSync(path.join(folder, 'checkpoints', 'latest'));
-  if (resume && readRun(folder).status === 'finished') return;
+function flagsOf(trial: TtrlTrial, settings: Settings): Record<string, string> {
   const named = settings.verifiers[trial.verifier];
-  const flags = {
+  return {
     preset: 'tiny-ttrl',
     model: settings.model,
     omega: trial.omega,
     seed: String(trial.seed),
     tool: settings.tool,
-    out: folder,
     ...(settings.tool === 'smt' ? { verifier: 'rules' } : {}),
     ...(named === undefined ? {} : { verifier: named }),
     ...(settings.steps > 0 ? { steps: String(settings.steps) } : {}),
     ...(settings.threads > 0 ? { threads: String(settings.threads) } : {}),
   };
-  const stored = resume ? readStoredConfig(folder) : undefined;
-  const resolved = resolveConfig('ttrl', { flags, env: {}, stored });
-  const { values, origins } = resolved;
-  const config = { values, origins, transient: transientNames('ttrl') };
-  const store = openRun({ folder, command: 'ttrl', resume, force: !resume, config });
-  const dots = (event: RunEvent) => {
-    if (event.event === 'step' && event.step % 10 === 0) writeErr('.');
-  };
-  const emit = emitter(store.name, [runLog(store), dots]);
-  try {
-    const began = performance.now();
-    const summary = await runTtrl({ ...resolved, store, emit, interrupt });
-    const seconds = (performance.now() - began) / 1000;
-    emit({ event: 'end', exitCode: interrupt.exitCode ?? 0, summary: { seconds, ...summary } });
-  } finally {
-    store.close();
-  }
 }
 
 function rowOf(trial: TtrlTrial, folder: string): TtrlRow {
-  const { steps, evals } = readRun(folder);
+  const { steps } = readRun(folder);
   const sums: Record<string, { sum: number; count: number }> = {};
   for (const { metrics } of steps) {
     for (const [name, value] of Object.entries(metrics)) {
@@ -123,10 +94,8 @@ function rowOf(trial: TtrlTrial, folder: string): TtrlRow {
   }
   return {
     ...trial,
-    before: evals[0]?.metrics ?? {},
-    after: evals.at(-1)?.metrics ?? {},
+    ...endPoints(folder),
     steps: Object.fromEntries(Object.entries(sums).map(([name, { sum, count }]) => [name, sum / count])),
-    seconds: sums['time/step']?.sum ?? 0,
   };
 }
 
