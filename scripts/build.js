@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -49,9 +50,23 @@ function has(command) {
   return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
+/** Whether the addon that is there was built with CUDA. */
+export function builtWithCuda() {
+  const cache = join(root, 'build', 'CMakeCache.txt');
+  return existsSync(addonFile) && existsSync(cache) && /^VF_CUDA:BOOL=ON$/m.test(readFileSync(cache, 'utf8'));
+}
+
 /** What is missing for a build of the addon, each with what to do. */
-export function missingTools() {
+export function missingTools({ cuda = false } = {}) {
   const missing = [];
+  if (cuda && !has(process.env.CUDACXX ?? 'nvcc')) {
+    missing.push(
+      'no nvcc: install the CUDA toolkit (12.4 or newer) and put its bin folder on PATH, or set CUDACXX',
+    );
+  }
+  if (cuda && !has('cmake')) {
+    missing.push('CUDA is built by CMake: `apt-get install cmake`');
+  }
   const compiler = process.env.CXX ?? ['c++', 'g++', 'clang++'].find(has);
   if (!compiler || !has(compiler)) {
     missing.push(
@@ -73,7 +88,7 @@ function nodeGyp() {
 
 /** Compiles the addon; throws an Error whose message lists numbered remedies. `cuda` compiles the CUDA backend in. */
 export function buildAddon({ cuda = false, log = 'inherit' } = {}) {
-  const missing = missingTools();
+  const missing = missingTools({ cuda });
   const remedies = [
     ...missing,
     'build again and read the compiler: `npm run build -- --addon`',
@@ -119,9 +134,9 @@ export function linkBinary() {
   symlinkSync(join('..', '..', 'bin', 'vf.js'), link);
 }
 
-/** Builds what is stale. */
+/** Builds what is stale; with `cuda` also an addon that has no CUDA yet. */
 export function build({ force = false, addon = true, dist = true, cuda = false, log = 'inherit' } = {}) {
-  if (addon && (force || !addonIsFresh())) buildAddon({ cuda, log });
+  if (addon && (force || !addonIsFresh() || (cuda && !builtWithCuda()))) buildAddon({ cuda, log });
   const fromClone = existsSync(join(root, 'tsconfig.build.json'));
   if (dist && fromClone && (force || !distIsFresh())) buildDist();
   linkBinary();

@@ -43,6 +43,7 @@ export function bundledModel(name: 'tiny' | 'tiny-t3rl'): string {
 export function chooseDevice(device: string): string {
   if (device === 'cpu') return device;
   const { cuda } = addon();
+  if (device === 'cuda-sim' && cuda.simulated) return device;
   if (device === 'auto') return cuda.devices.length > 0 ? 'cuda:0' : 'cpu';
   const wanted = device === 'cuda' ? 'cuda:0' : device;
   if (!wanted.startsWith('cuda:')) {

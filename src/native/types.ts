@@ -51,7 +51,7 @@ export interface TensorSource {
 export interface LoadArgs {
   spec: ModelSpec;
   tensors: TensorSource[];
-  /** 'cpu' or 'cuda:<i>'. */
+  /** 'cpu' or 'cuda:<i>'; 'cuda-sim' in test builds. */
   device: string;
   dtype: 'f32' | 'bf16';
   /** CPU threads; ignored on a GPU. */
@@ -297,12 +297,25 @@ export interface NativePolicy {
   close(): Promise<void>;
 }
 
+/** What this build and this machine have of CUDA; reading it asks the driver. */
+export interface CudaState {
+  compiled: boolean;
+  /** A test build whose kernels run on the CPU, as device 'cuda-sim'. */
+  simulated: boolean;
+  /** Names of the usable devices; empty: `reason` says why (no driver, driver too old, no kernel for the chip). */
+  devices: string[];
+  /** Bytes of memory of each device. */
+  memory: number[];
+  reason: string;
+  /** What waits behind a switch until hardware has shown it right, and its state. */
+  switches: Record<string, string>;
+}
+
 export interface NativeAddon {
   version: string;
   load(args: LoadArgs): Promise<NativePolicy>;
   cpu: { isa: string; bf16: boolean };
-  /** Whether CUDA was compiled in; devices it sees, and why none (driver, version). */
-  cuda: { compiled: boolean; devices: string[]; reason: string };
+  cuda: CudaState;
   /** Sizes whose borders the invariance tests must cross. */
   constants: Record<string, number>;
   /** The counter-based generator of native/core/rng.h: 53 bits in (0, 1). */

@@ -13,6 +13,8 @@ const train: CliCommand = {
   options: COMMAND_OPTIONS.train,
   streams: true,
   run: async (call) => {
+    const estimate = call.flags.estimate ?? process.env[envName('estimate')] ?? 'false';
+    if (estimate !== 'false') return (await import('../estimate-run.js')).runEstimate(call);
     const work = () => import('../train-run.js');
     const probe = call.flags.probe ?? process.env[envName('probe')] ?? '0';
     await (probe === '0'

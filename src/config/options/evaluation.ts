@@ -228,4 +228,11 @@ export const PROBE_OPTIONS = {
     unit: 'questions',
     help: 'sample this many groups, update nothing, and say whether model and data carry signal',
   },
+  estimate: {
+    type: 'flag',
+    default: false,
+    transient: true,
+    group: 'run',
+    help: 'print the memory plan and whether it fits the device; loads and runs nothing',
+  },
 } as const satisfies OptionTable;
