@@ -40,7 +40,7 @@ export function unwrapped(text: string): string {
 }
 
 /** Lower case, without LaTeX wrappers, emphasis, quotes, doubled spaces and punctuation at the end. */
-export function comparable(text: string): string {
+function comparable(text: string): string {
   return unwrapped(text)
     .toLowerCase()
     .split(/\s+/)

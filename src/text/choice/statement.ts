@@ -3,7 +3,7 @@ import { type Letter, letterAt } from './letter.js';
 import { type Options, optionAtStart, optionNamed, valid } from './option.js';
 
 /** A stated choice at a place; the letter is null where the statement names no one option. */
-export interface Statement {
+interface Statement {
   readonly at: number;
   readonly letter: string | null;
 }

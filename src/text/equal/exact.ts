@@ -23,11 +23,11 @@ import { spend } from './work.js';
 export type Exact = Rational | 'open' | 'undefined';
 
 /** Values of variables. */
-export type ExactScope = ReadonlyMap<string, Rational>;
+type ExactScope = ReadonlyMap<string, Rational>;
 
 const closed: ExactScope = new Map();
 const maxFactorial = 3000;
-const maxTerms = 2000;
+const maxTerms = 1000;
 
 /** The exact value of a node. */
 export function exact(node: Node, scope: ExactScope = closed): Exact {

@@ -75,8 +75,12 @@ function setOperation(node: Node): string | null {
   return parts.includes(null) ? null : `${node.t}:${parts.join(' ')}`;
 }
 
+/** More items than this are no answer. */
+const maxItems = 200;
+
 /** Elements in any order, each once; a set of one is its element. */
 function setKey(items: readonly Node[]): string | null {
+  if (items.length > maxItems) return null;
   const keys = items.map(keyOf);
   if (keys.includes(null)) return null;
   const distinct = [...new Set(keys as string[])].sort();
@@ -84,6 +88,7 @@ function setKey(items: readonly Node[]): string | null {
 }
 
 function sequence(items: readonly Node[], open: string, close: string): string | null {
+  if (items.length > maxItems) return null;
   const keys = items.map(keyOf);
   return keys.includes(null) ? null : `${open}${keys.join(',')}${close}`;
 }
@@ -132,7 +137,7 @@ export function signVariants(node: Node): readonly Node[] | null {
 const allReals = /^(?:x (?:is|can be) )?(?:all|any|every) reals?(?: numbers?| x)?$/;
 
 /** The key of words: their case, spacing and full stops make no difference, but that of single letters does. */
-export function phraseKey(words: readonly string[]): string | null {
+function phraseKey(words: readonly string[]): string | null {
   const plain = words
     .map((word) => (word.length > 1 ? word.toLowerCase().replace(/\.$/, '') : word))
     .filter((word) => !/^[."'`]$/.test(word));

@@ -7,11 +7,12 @@ import {
   functionNames,
   ignored,
   relations,
+  silent,
   spaces,
   textCommands,
 } from './vocabulary.js';
 
-export type TokenKind =
+type TokenKind =
   | 'num'
   | 'name'
   | 'word'
@@ -168,6 +169,11 @@ function command(scan: Scan): void {
   if (ignored.has(word)) {
     scan.at += length;
     if (scan.text[scan.at] === '.') scan.at += /left|right/.test(word) ? 1 : 0;
+  } else if (silent.has(word)) {
+    scan.gap = true;
+    scan.at +=
+      length +
+      (/^\s*\{[^{}]{0,40}\}/.exec(scan.text.slice(scan.at + length, scan.at + length + 60))?.[0].length ?? 0);
   } else if (faceSwitches.has(word)) {
     const group = scan.open.pop();
     if (group !== undefined) scan.open.push({ ...group, roman: faceSwitches.get(word)! });

@@ -9,7 +9,7 @@ const prime = 2305843009213693921n;
 const imaginary = 583529827753931384n;
 
 /** `other`: not a rational expression. `undefined`: a division by zero at this point. */
-export type Residue = bigint | 'other' | 'undefined';
+type Residue = bigint | 'other' | 'undefined';
 
 /** A 64-bit hash of a name (FNV-1a), the same in every run. */
 export function hash(text: string): bigint {

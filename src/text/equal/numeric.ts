@@ -24,7 +24,7 @@ import { spend } from './work.js';
 /** `open`: no value in doubles (too large, too small, unknown). `undefined`: a division by zero. */
 export type Numeric = Complex | 'open' | 'undefined';
 
-export interface NumericScope {
+interface NumericScope {
   readonly values: ReadonlyMap<string, Complex>;
   /** Inside a trigonometric function, where degrees count as angles. */
   readonly angles: boolean;

@@ -4,7 +4,7 @@ import { type Complex, complex, isReal, magnitude, product, sum } from './comple
 type Value = Complex | 'open' | 'undefined';
 type At = (value: Complex) => Value;
 
-const maxTerms = 2000;
+const maxTerms = 1000;
 
 /** Σ or Π from `from` to `to`; to infinity only where the tail can be extrapolated. */
 export function series(at: At, from: number, to: number, op: 'sum' | 'prod'): Value {

@@ -42,14 +42,14 @@ function tree(tokens: Token[], reading: Reading): Node | null {
 }
 
 const preface =
-  /^(?:(?:so|thus|hence|therefore),?\s+)?(?:the\s+)?(?:final\s+|correct\s+)?answer\s*(?:is|:|=)\s*:?\s*|^(?:approximately|approx\.?|about|roughly)\s+(?=[\d\\$.-])/i;
+  /^\**(?:(?:so|thus|hence|therefore),?\s+)?(?:the\s+)?(?:final\s+|correct\s+)?answer\**\s*(?:is|:|=)\s*:?(?:\*\*(?=\s))?\s*|^(?:approximately|approx\.?|about|roughly)\s+(?=[\d\\$.-])/i;
 const comment = /^\((?:approx|rounded|about|to |nearest|in |since|because|where|exact|correct)/i;
 
 /** Without mathematics delimiters, emphasis, quotes, prefaces and the full stop at the end. */
 function unwrapped(answer: string): string {
   let text = answer
     .replace(/\\[()]|(?<!\\)\\[[\]]|\$/g, (mark) => (mark === '$' ? ' ' : ''))
-    .replace(/\\ ?$/, '')
+    .replace(/(?:\\\\?\s?){1,4}$/, '')
     .replace(/\\not\s*(?:=|\\in\b)/g, (mark) => (mark.endsWith('=') ? '\\ne ' : '\\notin '))
     .replace(/\{:\}/g, ':')
     .replace(/\\\\\[[^\]]{1,8}\]/g, '\\\\')

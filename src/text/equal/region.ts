@@ -81,7 +81,11 @@ function piece(low: End, high: End, lowClosed: boolean, highClosed: boolean): Pi
   };
 }
 
+/** More numbers than this are no answer. */
+const maxPoints = 200;
+
 function points(items: readonly Node[]): readonly Piece[] | null {
+  if (items.length > maxPoints) return null;
   const found: Piece[] = [];
   for (const item of items) {
     const value = realConstant(item);

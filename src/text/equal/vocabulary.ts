@@ -118,7 +118,7 @@ export const relations: ReadonlyMap<string, string> = new Map(
 export const ignored: ReadonlySet<string> = new Set(
   (
     'left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle ' +
-    'scriptstyle limits nolimits ! hfill hline centering boldmath mathstrut strut nonumber notag ensuremath'
+    'scriptstyle tiny small normalsize large Large LARGE huge Huge limits nolimits ! hfill hline centering boldmath mathstrut strut nonumber notag ensuremath'
   ).split(' '),
 );
 
@@ -136,9 +136,14 @@ export const textCommands: ReadonlySet<string> = new Set(
 
 /** Commands whose argument is mathematics in another face. */
 export const faceCommands: ReadonlySet<string> = new Set(
-  'mathbf mathit mathcal mathfrak mathscr boldsymbol bm pmb mathnormal boxed fbox mathord mathbin mathrel cancel color'.split(
+  'mathbf mathit mathcal mathfrak mathscr boldsymbol bm pmb mathnormal boxed fbox mathord mathbin mathrel cancel'.split(
     ' ',
   ),
+);
+
+/** Commands that say nothing, with an argument that says nothing. */
+export const silent: ReadonlySet<string> = new Set(
+  'color textcolor hspace vspace phantom hphantom vphantom label tag'.split(' '),
 );
 
 /** Switches of the face for the rest of a group, with whether what follows is ordinary text. */

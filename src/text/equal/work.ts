@@ -1,7 +1,7 @@
 /** The work that one answer may cost: every evaluation draws from it, so that no answer takes long. */
 
 /** Evaluations of one kind that one answer may cost: a few milliseconds. */
-const allowance = 20_000;
+const allowance = 12_000;
 
 const left = { exact: allowance, numeric: allowance };
 
