@@ -11,8 +11,10 @@ if ! command -v nvcc > /dev/null; then
 fi
 mkdir -p "$out"
 begin=$(date +%s)
+newest=$(ls -t native/cuda/* native/ops/* native/core/*.h | head -1)
 compile() {
   name=$(basename "$1" .cu)
+  if [ -f "$out/$name.o" ] && [ "$out/$name.o" -nt "$newest" ]; then return; fi
   mkdir -p "$out/$name"
   nvcc -std=c++17 -O3 -Xcompiler=-fPIC -Xptxas -v -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
     -gencode arch=compute_90,code=compute_90 --keep --keep-dir "$out/$name" -c "$1" -o "$out/$name.o" > "$out/$name.log" 2>&1 ||
@@ -35,7 +37,7 @@ spills='gemm_mma 0
 attention_tilesILi 0
 attention_tiles_dq 16
 attention_tiles_dkv 0
-attention_rows 0
+attention_rows 16
 logprob_rows 0
 logits_gradient 0
 5adamw 0
