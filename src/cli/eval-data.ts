@@ -31,6 +31,8 @@ export interface DataChoice {
   limit: number;
   /** Bundled questions instead of the task's own. */
   set?: BundledSet | undefined;
+  /** How the data are named on the command line, for hints; `vf eval TASK --data` when left out. */
+  flag?: string;
 }
 
 /** Reads a task's questions. @throws VF_DATA_MISSING (exit code 2) with the place to get them. */
@@ -58,22 +60,24 @@ async function generated({ task, seed, map }: DataChoice, limit: number): Promis
 
 type Place = { path: string; revision: string | null };
 
-async function locate({ task, data, set }: DataChoice): Promise<Place> {
+async function locate(choice: DataChoice): Promise<Place> {
+  const { task, data, set } = choice;
   const { source } = task;
-  if (data !== null) return { path: await localFile(task, data), revision: null };
+  if (data !== null) return { path: await localFile(choice, data), revision: null };
   if (source.kind === 'bundled') return { path: bundledQuestions(set ?? source.set), revision: null };
   if (source.kind === 'hub') {
     const found = await hubFile(source.hub, source.hub.files).catch((cause: unknown) => {
-      throw missing(task, null, cause);
+      throw missing(choice, cause);
     });
     if (found !== null) return found;
   }
-  throw missing(task, null, null);
+  throw missing(choice, null);
 }
 
 /** --data as a file, or the task's file in that folder: by published path, by name, or under the task's own name. */
-async function localFile(task: Task, data: string): Promise<string> {
-  if (!existsSync(data)) throw missing(task, data, null);
+async function localFile(choice: DataChoice, data: string): Promise<string> {
+  const { task } = choice;
+  if (!existsSync(data)) throw missing(choice, null);
   if (!statSync(data).isDirectory()) return data;
   const [plain, part] = task.name.split(':') as [string, string?];
   const names = [
@@ -95,7 +99,7 @@ async function localFile(task: Task, data: string): Promise<string> {
   const files = await dataFiles(data).catch(() => []);
   if (files.length > 0 && task.source.kind !== 'hub') return data;
   if (files.length === 1) return files[0]!;
-  throw missing(task, data, null);
+  throw missing(choice, null);
 }
 
 /** The first of the files in the cache, else the first that the hub gives; null where there is no network to ask. */
@@ -118,14 +122,15 @@ async function hubFile(hub: HubSource, files: readonly string[]): Promise<Stored
 }
 
 /** The data as an error: what was looked for, and where to get it. */
-export function missing(task: Task, data: string | null, cause: unknown): VfError {
+function missing({ task, data, flag }: DataChoice, cause: unknown): VfError {
+  const named = flag ?? `vf eval ${task.name} --data`;
   const looked = data === null ? 'the hub cache and the network' : data;
   const why = cause instanceof Error ? ` (${cause.message})` : '';
   const message = `no data for ${task.name} in ${looked}${why}`;
   const { source } = task;
   if (source.kind !== 'hub') {
     return new VfError('VF_DATA_MISSING', message, {
-      hint: `name a file: vf eval ${task.name} --data FILE`,
+      hint: `name a file: ${named} FILE`,
       cause,
     });
   }
@@ -135,7 +140,7 @@ export function missing(task: Task, data: string | null, cause: unknown): VfErro
     expected: `${files.join(' or ')}, as published at ${url}`,
     hint:
       `get it from ${url}/resolve/main/${files[0]}${gated === undefined ? '' : ` (${gated})`} ` +
-      `and name it: vf eval ${task.name} --data ${path.posix.basename(files[0]!)}`,
+      `and name it: ${named} ${path.posix.basename(files[0]!)}`,
     cause,
   });
 }

@@ -1,43 +1,30 @@
 /** `vf eval TASK…`: samples the replies that are missing, judges them, and reports. */
 
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { parseFieldMap } from '../data/fields.js';
 import { loadQuestions } from '../data/load.js';
 import { VfError } from '../errors.js';
 import { type CompatRule, compatScores } from '../eval/compat.js';
-import { generateReplies } from '../eval/generate.js';
-import { judgeAgain } from '../eval/judge.js';
 import { overlapScore } from '../eval/overlap.js';
-import { type Prepared, prepareItems } from '../eval/prepare.js';
+import { type Prepared, promptsHash } from '../eval/prepare.js';
 import type { PromptStyle } from '../eval/prompt.js';
 import { byQuestion, scoreReplies } from '../eval/score.js';
 import type { Task } from '../eval/task.js';
-import { taskByName } from '../eval/tasks/all.js';
+import { tasksNamed } from '../eval/tasks/all.js';
 import { writeAtomic } from '../run/disk.js';
 import type { EvaluationReport, ReplyRow, TaskReport } from '../run/evaluation.js';
 import { RUN_FILES, readJson } from '../run/folder.js';
-import { type DataChoice, openExamples, openTaskData } from './eval-data.js';
 import { extractorHash, keptReplies } from './eval-files.js';
-import {
-  evaluatedRun,
-  judgedBy,
-  promptStyle,
-  shotsOf,
-  stopsOf,
-  type TaskSettings,
-  taskSettings,
-} from './eval-settings.js';
+import { evaluatedRun, promptStyle, taskSettings } from './eval-settings.js';
 import { scoreTable } from './eval-table.js';
+import { askTask, openTask, prepareTask, type ReadyTask } from './eval-task.js';
 import { brief, taskMetrics, warnAboutData, warnAboutPrompts } from './eval-words.js';
 import type { Job } from './job.js';
 import { deviceLine, type OpenModel, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
 
-/** Sequences decoded together, and tokens of a scoring pass, when no flag says. */
-const BATCH = { cpu: 64, gpu: 256 };
+/** Tokens of a scoring pass. */
 const MICRO_BATCH = 4096;
-const PROGRESS_MS = 500;
 
 interface Session {
   job: Job<'eval'>;
@@ -52,7 +39,7 @@ interface Session {
 /** Evaluates the tasks one after the other; the summary carries the scores. Stops between batches when asked to. */
 export async function runEval(job: Job<'eval'>): Promise<Record<string, unknown>> {
   const { settings, store, emit, interrupt } = job;
-  const tasks = [...new Set(settings.tasks.split(',').map((name) => name.trim()))].map(taskByName);
+  const tasks = tasksNamed(settings.tasks);
   const kept = settings.resume ? keptReplies(store.folder) : [];
   emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
   const session = await openSession(job, kept);
@@ -106,38 +93,18 @@ async function openSession(job: Job<'eval'>, kept: readonly ReplyRow[]): Promise
 
 /** A task's report, or null when the user asked to stop before its last reply. */
 async function evaluateTask(session: Session, task: Task): Promise<TaskReport | null> {
-  const { job, style } = session;
+  const { job, model, style } = session;
   const { settings, emit } = job;
   const own = taskSettings(task, job, session.run);
   const map = parseFieldMap(Object.entries(settings.map).map(([field, name]) => `${field}=${name}`));
-  const data = settings.data === 'bundled' ? null : settings.data;
-  const choice: DataChoice = { task, data, map, seed: own.seed, limit: own.limit, set: own.heldOut?.set };
-  const opened = await openTaskData(choice);
-  warnAboutData(emit, task, opened);
-  const shots = shotsOf(task, style, settings.fewShot);
-  const examplesFor = shots > 0 ? await openExamples(choice, opened.file) : () => ({ items: [], text: null });
-  const { spec } = session.model.folder;
-  const { prepared, dropped } = await prepareItems(
-    {
-      tokenizer: session.model.tokenizer,
-      style,
-      maxPromptTokens: own.maxPromptTokens,
-      maxTokens: own.maxTokens,
-      maxPositions: spec.maxPositions,
-      limit: own.limit,
-      confidence: settings.confidence,
-      examplesFor,
-      shots,
-    },
-    judgedBy(style, opened.items),
-  );
-  warnAboutPrompts(emit, task, prepared, dropped, own);
-  if (prepared.length === 0) {
-    throw new VfError('VF_TOO_LONG', `no prompt of ${task.name} fits: ${JSON.stringify(dropped)}`, {
-      hint: 'raise --max-prompt-tokens, or evaluate a model with more positions',
-    });
-  }
-  const rows = await collectReplies(session, task, prepared, own);
+  const place = { data: settings.data === 'bundled' ? null : settings.data, map };
+  const open = await openTask(task, own, place);
+  warnAboutData(emit, task, open.data);
+  const { fewShot, confidence } = settings;
+  const ready = await prepareTask(open, model, { style, fewShot, confidence });
+  const { prepared, dropped, shots } = ready;
+  warnAboutPrompts(emit, ready);
+  const rows = await collectReplies(session, ready);
   if (rows === null) return null;
   const questions = byQuestion(rows);
   const training =
@@ -145,14 +112,14 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
   emit({ event: 'progress', phase: 'scoring', done: 0, total: 1, unit: '' });
   return {
     task: task.name,
-    metric: own.heldOut?.metric ?? task.metric,
+    metric: ready.metric,
     ...scoreReplies(rows),
     dropped,
     compat:
       settings.compat === 'none' ? {} : compatScores(settings.compat as CompatRule, rows, settings.seed),
     overlap: training === null ? null : overlapScore(settings.overlap!, training, prepared, questions),
-    hashes: { data: opened.hash, prompts: promptsHash(rows), extractor: session.extractor },
-    data: { file: opened.file, revision: opened.revision },
+    hashes: { data: open.data.hash, prompts: promptsHash(prepared), extractor: session.extractor },
+    data: { file: open.data.file, revision: open.data.revision },
     prompt: { style: style.name, shots, chat: settings.chat, example: prepared[0]!.prompt },
     sampling: {
       temperature: own.temperature,
@@ -165,74 +132,32 @@ async function evaluateTask(session: Session, task: Task): Promise<TaskReport | 
 }
 
 /** All replies of a task: those of the run that is continued, and the missing ones, written as they arrive. */
-async function collectReplies(
-  session: Session,
-  task: Task,
-  prepared: readonly Prepared[],
-  own: TaskSettings,
-): Promise<ReplyRow[] | null> {
-  const { job, model, style } = session;
+async function collectReplies(session: Session, ready: ReadyTask): Promise<ReplyRow[] | null> {
+  const { job, model } = session;
   const { settings, emit, interrupt } = job;
+  const { task, prepared, own } = ready;
   const kept = session.kept.filter((row) => row.task === task.name);
   checkKept(task, kept, prepared);
-  const rows = judgeAgain(kept);
-  const total = prepared.length * own.samples;
-  const show = (more: number) =>
-    emit({
-      event: 'progress',
-      phase: `evaluating ${task.name}`,
-      done: rows.length + more,
-      total,
-      unit: 'replies',
-    });
-  const timer = setInterval(() => show(model.policy.progress().tracesDone), PROGRESS_MS);
-  const chunk = settings.maxBatch || (model.device === 'cpu' ? BATCH.cpu : BATCH.gpu);
+  const file = job.store.file(RUN_FILES.replies);
   try {
-    const batches = generateReplies(
-      {
-        task: task.name,
-        policy: model.policy,
-        decode: (ids) => model.tokenizer.decode(ids, { special: true }),
-        sampling: {
-          seed: BigInt(own.seed),
-          temperature: own.temperature,
-          topP: own.topP,
-          topK: settings.topK,
-          eosIds: model.folder.eosIds,
-          stops: stopsOf(style, model.template, own.likeVoting),
-          maxBatch: chunk,
-        },
-        samples: own.samples,
-        firstOccurrence: own.firstOccurrence,
-        border: style.border,
-        confidence: settings.confidence,
-        microBatchTokens: MICRO_BATCH,
-        maxPositions: model.folder.spec.maxPositions,
-        chunk,
-        done: counts(kept),
-        stopRequested: () => interrupt.requested !== null,
+    const rows = await askTask(ready, {
+      model,
+      policy: model.policy,
+      topK: settings.topK,
+      maxBatch: settings.maxBatch,
+      microBatchTokens: MICRO_BATCH,
+      emit,
+      kept,
+      arrived: (batch) => {
+        for (const row of batch) file.append(row);
       },
-      prepared,
-    );
-    show(0);
-    const file = job.store.file(RUN_FILES.replies);
-    for await (const batch of batches) {
-      for (const row of batch) file.append(row);
-      rows.push(...batch);
-      show(0);
-    }
+      stopRequested: () => interrupt.requested !== null,
+    });
+    return rows.length < prepared.length * own.samples ? null : rows;
   } catch (error) {
     if (!(error instanceof VfError && error.code === 'VF_CANCELLED')) throw error;
-  } finally {
-    clearInterval(timer);
+    return null;
   }
-  return rows.length < total ? null : rows;
-}
-
-function counts(rows: readonly ReplyRow[]): Map<number, number> {
-  const done = new Map<number, number>();
-  for (const { index } of rows) done.set(index, (done.get(index) ?? 0) + 1);
-  return done;
 }
 
 /** Replies of other prompts or limits can't be continued. */
@@ -247,12 +172,6 @@ function checkKept(task: Task, kept: readonly ReplyRow[], prepared: readonly Pre
       { hint: 'put the data as it was, or start again with --force' },
     );
   }
-}
-
-function promptsHash(rows: readonly ReplyRow[]): string {
-  const hash = createHash('sha256');
-  for (const { rows: own } of byQuestion(rows)) hash.update(`${own[0]!.promptHash}\n`);
-  return hash.digest('hex');
 }
 
 function startEvent({ job, model, style, kept, run }: Session, tasks: readonly Task[]) {

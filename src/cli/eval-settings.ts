@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { PRESETS } from '../config/presets.js';
 import type { Resolved } from '../config/resolve.js';
+import { COMMAND_OPTIONS } from '../config/schema.js';
 import {
   generalReasonerStyle,
   mmluProStyle,
@@ -61,13 +62,32 @@ export function taskSettings(
   const tiny = PRESETS.tiny!.values;
   const trained = run !== null && 'max-tokens' in run ? run : kind === 'bundled' ? tiny : null;
   if (trained === null) return given;
-  const voted = 'votes' in trained;
-  const number = (name: string): number => Number(trained[name] ?? 0);
-  const own: Partial<TaskSettings> = {
+  const free = Object.entries(evaluatedWith(trained)).filter(([name]) => origins[kebab(name)] === 'default');
+  return asTheRun(task, { ...given, ...Object.fromEntries(free) }, trained);
+}
+
+/**
+ * A task's settings in the evaluations of the run that is trained: its length, limit, sampling and seed for every task,
+ * and for benchmarks the prompts that `vf eval` lets them have.
+ */
+export function trainingTaskSettings(task: Task, run: Readonly<Record<string, unknown>>): TaskSettings {
+  const { 'max-prompt-tokens': longest } = COMMAND_OPTIONS.eval;
+  const plain = { limit: 0, maxTokens: 0, maxPromptTokens: 0, seed: 0, temperature: 0, topP: 1, samples: 1 };
+  const own = { ...plain, firstOccurrence: 0, likeVoting: false, heldOut: null, ...evaluatedWith(run) };
+  const { kind } = task.source;
+  if (kind === 'bundled' || kind === 'file') return asTheRun(task, own, run);
+  return { ...own, maxPromptTokens: Number(longest.default) };
+}
+
+/** What the evaluations of a run are asked with, by its settings. */
+function evaluatedWith(run: Readonly<Record<string, unknown>>): Partial<TaskSettings> {
+  const voted = 'votes' in run;
+  const number = (name: string): number => Number(run[name] ?? 0);
+  return {
     maxTokens: number('eval-max-tokens') || number('max-tokens') + (voted ? 0 : REPLY_MARGIN),
     limit: number('eval-limit'),
     maxPromptTokens: number('max-prompt-tokens'),
-    ...(trained.seed === undefined ? {} : { seed: number('seed') }),
+    ...(run.seed === undefined ? {} : { seed: number('seed') }),
     ...(voted
       ? {
           temperature: number('eval-temperature'),
@@ -76,16 +96,19 @@ export function taskSettings(
         }
       : {}),
   };
-  const free = Object.entries(own).filter(([name]) => origins[kebab(name)] === 'default');
-  const together = { ...given, ...Object.fromEntries(free), likeVoting: voted };
-  const ownSet = voted && kind === 'bundled' && trained.data === 'bundled' && trained.tool !== 'smt';
-  return ownSet
-    ? {
-        ...together,
-        firstOccurrence: votedOn(together.limit),
-        heldOut: { set: 't3rl-heldout', metric: 'held-out' },
-      }
-    : together;
+}
+
+/** Stops, streams and held-out questions of the evaluations of a run that votes. */
+function asTheRun(task: Task, own: TaskSettings, run: Readonly<Record<string, unknown>>): TaskSettings {
+  const voted = 'votes' in run;
+  const ownSet = voted && task.source.kind === 'bundled' && run.data === 'bundled' && run.tool !== 'smt';
+  return {
+    ...own,
+    likeVoting: voted,
+    ...(ownSet
+      ? { firstOccurrence: votedOn(own.limit), heldOut: { set: 't3rl-heldout', metric: 'held-out' } }
+      : {}),
+  };
 }
 
 /** The evaluation of `vf ttrl` asks its own questions first, and the held-out ones after them. */

@@ -1,12 +1,12 @@
 /** What an evaluation says of itself: warnings about data and prompts, the metrics of its events, its summary. */
 
-import type { Prepared } from '../eval/prepare.js';
+import type { Scores } from '../eval/score.js';
 import type { Task } from '../eval/task.js';
 import type { TaskReport } from '../run/evaluation.js';
 import type { Emit, Metrics } from '../run/events.js';
 import { count } from '../ui/format.js';
 import type { TaskData } from './eval-data.js';
-import type { TaskSettings } from './eval-settings.js';
+import type { ReadyTask } from './eval-task.js';
 
 /** Says where the data differ from the published set. */
 export function warnAboutData(emit: Emit, task: Task, { items }: TaskData): void {
@@ -23,13 +23,7 @@ export function warnAboutData(emit: Emit, task: Task, { items }: TaskData): void
 }
 
 /** Says which questions are left out, and which replies have less room than asked for. */
-export function warnAboutPrompts(
-  emit: Emit,
-  task: Task,
-  prepared: readonly Prepared[],
-  dropped: Readonly<Record<string, number>>,
-  own: TaskSettings,
-): void {
+export function warnAboutPrompts(emit: Emit, { task, prepared, dropped, own }: ReadyTask): void {
   const warn = (code: string, message: string) => emit({ event: 'warning', code, message });
   for (const [reason, left] of Object.entries(dropped)) {
     warn('VF_DROPPED', `questions of ${task.name} that are left out: ${count(left)} ${reason}`);
@@ -44,8 +38,11 @@ export function warnAboutPrompts(
   }
 }
 
+/** What metrics are made of: a report's scores. */
+export type Scored = Scores & Pick<TaskReport, 'metric' | 'compat' | 'overlap'>;
+
 /** The report's numbers under the names of events and metrics.jsonl; times are left to the report. */
-export function taskMetrics(report: TaskReport): Metrics {
+export function taskMetrics(report: Scored): Metrics {
   const { accuracy, stderr, macro, questions, unparsed, truncated, tokens, samples } = report;
   const own: Metrics = { accuracy, stderr, macro, questions, unparsed, truncated, tokens };
   if (report.confidence !== null) own.confidence = report.confidence;

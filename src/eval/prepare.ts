@@ -125,3 +125,10 @@ async function patchesOf(parts: PrepareParts, items: readonly Item[]): Promise<I
 }
 
 const NOTHING = { name: 'patch', before: '', instruction: '', after: '' };
+
+/** SHA-256, hex, over the prompts' hashes in the order of the questions. */
+export function promptsHash(prepared: readonly Prepared[]): string {
+  const hash = createHash('sha256');
+  for (const { promptHash } of prepared) hash.update(`${promptHash}\n`);
+  return hash.digest('hex');
+}

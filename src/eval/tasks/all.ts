@@ -38,3 +38,8 @@ export function taskByName(name: string): Task {
     hint: near === undefined ? `it has ${names.join(', ')}` : `did you mean ${near}?`,
   });
 }
+
+/** The tasks of a list separated by commas, each once. @throws VF_TASK as taskByName. */
+export function tasksNamed(list: string): Task[] {
+  return [...new Set(list.split(',').map((name) => name.trim()))].map(taskByName);
+}
