@@ -198,7 +198,7 @@ test('every preset resolves for its command, and only with keys that the command
 test('a resumed run keeps its settings; only its length and its saving may change', () => {
   const stored = { ...train({}).values };
   const same = train({ resume: true }, {}, stored);
-  assert.equal(same.settings.maxTokens, 96);
+  assert.equal(same.settings.maxTokens, 56);
   assert.equal(same.origins['max-tokens'], 'run');
   assert.equal(train({ steps: '80', 'save-every': '5', 'eval-every': '5' }, {}, stored).settings.steps, 80);
   const [problem] = problems(() => train({ lr: '1e-3' }, {}, stored));
