@@ -52,7 +52,7 @@ test('a 0.6 B model takes a VeriFree step of 2 × 2 traces of 64 tokens within 2
   clock('loaded', since);
 
   since = performance.now();
-  const questions = (await loadQuestions(rows, {})).slice(0, 2);
+  const questions = (await loadQuestions(rows, { answers: 'required' })).slice(0, 2);
   const prompts = await prompter(model.tokenizer, template)(questions);
   const [forceBorder] = await model.tokenizer.encodeData([template.border]);
   const rollout: RolloutSettings = {
