@@ -1,17 +1,28 @@
 /** `vf doctor`: what this machine can do, and what to type where something is missing. */
 
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
-import { pick } from '../../config/option.js';
+import { type OptionTable, pick } from '../../config/option.js';
 import { OUTPUT_OPTIONS } from '../../config/options/run.js';
 import { resolveTable } from '../../config/resolve.js';
 import { VfError } from '../../errors.js';
 import { addon } from '../../native/binding.js';
+import { opTable } from '../../native/ops.js';
+import type { CudaState } from '../../native/types.js';
 import { freeBytes, megabytes } from '../../run/disk.js';
 import type { Call, CliCommand } from '../command.js';
 import { writeOut } from '../output.js';
 import { packageVersion } from '../package.js';
 
-const OPTIONS = pick(OUTPUT_OPTIONS, 'json');
+const OPTIONS = {
+  ...pick(OUTPUT_OPTIONS, 'json'),
+  ops: {
+    type: 'flag',
+    default: false,
+    transient: true,
+    group: 'run',
+    help: 'every op × device × number format',
+  },
+} as const satisfies OptionTable;
 
 interface Check {
   name: string;
@@ -24,7 +35,8 @@ interface Check {
 }
 
 async function runDoctor({ flags }: Call): Promise<void> {
-  const { json } = resolveTable(OPTIONS, { flags, env: process.env });
+  const { json, ops } = resolveTable(OPTIONS, { flags, env: process.env });
+  if (ops) return printOps(json);
   const checks = [node(), machine(), ...engine(), await sandbox(), disk()];
   if (json) return writeOut(`${JSON.stringify({ version: packageVersion(), checks })}\n`);
   const lines = checks.flatMap(({ name, state, detail, remedy }) => [
@@ -53,6 +65,7 @@ function engine(): Check[] {
     return [
       { name: 'engine', state: 'ok', detail: `vf.node ${version}, ${cpu.isa}, ${bf16}`, facts: { cpu } },
       cudaCheck(cuda),
+      ...switchChecks(cuda),
     ];
   } catch (error) {
     if (!(error instanceof VfError)) throw error;
@@ -61,7 +74,32 @@ function engine(): Check[] {
   }
 }
 
-function cudaCheck(cuda: { compiled: boolean; devices: string[]; reason: string }): Check {
+/** What waits behind a switch until hardware has shown it right. */
+function switchChecks({ switches }: CudaState): Check[] {
+  return Object.entries(switches).map(([name, state]) => ({
+    name: 'switch',
+    state: state.startsWith('on') ? 'ok' : 'absent',
+    detail: `${name}: ${state}`,
+  }));
+}
+
+/** The table of ops; a cell says what stands for its numbers. */
+function printOps(json: boolean): void {
+  const rows = opTable(addon());
+  if (json) {
+    writeOut(`${JSON.stringify({ version: packageVersion(), ops: rows })}\n`);
+    return;
+  }
+  const columns = ['cpu f32', 'cpu bf16', 'cuda f32', 'cuda bf16'];
+  const lines = [...new Set(rows.map(({ op }) => op))].map((op) => {
+    const cells = rows.filter((row) => row.op === op).map(({ state }) => state.padEnd(12));
+    return `${op.padEnd(20)}${cells.join('')}`.trimEnd();
+  });
+  const head = `${'op'.padEnd(20)}${columns.map((column) => column.padEnd(12)).join('')}`.trimEnd();
+  writeOut(`${head}\n${lines.join('\n')}\n`);
+}
+
+function cudaCheck(cuda: CudaState): Check {
   const facts = { cuda };
   if (cuda.devices.length > 0) return { name: 'cuda', state: 'ok', detail: cuda.devices.join(', '), facts };
   if (cuda.compiled) return { name: 'cuda', state: 'absent', detail: cuda.reason, facts };
