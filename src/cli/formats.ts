@@ -28,7 +28,9 @@ tokenizer.json, *.safetensors of the Qwen3, Qwen2, Qwen2.5, Llama 2 or Llama 3 f
 
 Runs: config.yaml (settings with origins), manifest.json (versions, hashes), metrics.jsonl (a line a step or
 evaluation), samples.jsonl (traces), events.jsonl (all events), events.out.tfevents.vf (TensorBoard),
-report.html, checkpoints/step-N (Hugging Face folders) and checkpoints/latest.
+report.html, checkpoints/step-N (Hugging Face folders) and checkpoints/latest. vf ttrl adds votes.jsonl (a line
+a question) and verdicts.jsonl (a line a program); vf eval writes replies.jsonl (a line a reply, judged) and
+report.json (scores and hashes of every task).
 
 Events (--json): one JSON object a line, {v, event, run, time, step?, …}; event is start, step, sample, eval,
 checkpoint, progress, warning or end. The last is end, with exitCode and summary or error.

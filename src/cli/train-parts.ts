@@ -16,6 +16,7 @@ import { requireBorder } from '../text/patch.js';
 import { closingTag } from '../text/template.js';
 import { packGroups } from '../train/batch.js';
 import type { LoopParts, LoopState } from '../train/loop.js';
+import type { ReadyTask } from './eval-task.js';
 import type { Interrupt } from './interrupt.js';
 import type { OpenModel } from './open-model.js';
 import { bundledQuestions, openQuestions, prompter, type QuestionSet } from './question-set.js';
@@ -31,6 +32,7 @@ import {
   optimizerParts,
   stateOf,
 } from './training-parts.js';
+import { evaluateTasks, openTrainingTasks, prepareTrainingTasks } from './training-tasks.js';
 
 type Settings = Resolved<'train'>['settings'];
 
@@ -40,19 +42,26 @@ export interface TrainSetup {
   data: QuestionSet;
   /** Held-out sets by task name; `always` ones are measured at every evaluation, others before and after only. */
   heldOut: { task: string; set: QuestionSet; always: boolean }[];
+  /** Tasks of --eval-tasks, measured at every evaluation. */
+  tasks: ReadyTask[];
   border: ReturnType<typeof requireBorder>;
   state: LoopState;
 }
 
 /** Loads all that a run needs, from its start model or from the checkpoint it continues. */
-export async function setUpTraining(settings: Settings, store: RunStore | null): Promise<TrainSetup> {
+export async function setUpTraining(
+  { settings, values }: Pick<Resolved<'train'>, 'settings' | 'values'>,
+  store: RunStore | null,
+): Promise<TrainSetup> {
+  const opened = await openTrainingTasks(settings, values);
   const model = await openStart(settings, store);
   const border = requireBorder(model.tokenizer, model.template);
   const bundled = settings.data === 'bundled';
   const open = (file: string) => openQuestions(file, settings.map, model, settings.maxPromptTokens);
   const data = await open(bundled ? bundledQuestions('train') : settings.data);
+  const tasks = await prepareTrainingTasks(opened, model);
   const heldOut: TrainSetup['heldOut'] = [];
-  if (settings.evalData !== null) {
+  if (settings.evalData !== null && tasks.length === 0) {
     heldOut.push({ task: 'held-out', set: await open(settings.evalData), always: true });
   } else if (bundled) {
     heldOut.push({
@@ -64,7 +73,8 @@ export async function setUpTraining(settings: Settings, store: RunStore | null):
   }
   const needed = settings.kl > 0 || settings.objective === 'latro';
   const reference = needed ? await openReference(settings, model, store) : null;
-  return { model, reference, data, heldOut, border, state: stateOf(store) };
+  const own = heldOut.filter(({ task }) => tasks.every(({ metric }) => metric !== task));
+  return { model, reference, data, heldOut: own, tasks, border, state: stateOf(store) };
 }
 
 /** The objective that the settings name. @param reference the frozen start model, for LaTRO. */
@@ -131,7 +141,7 @@ export async function loopParts(
   emit: Emit,
   interrupt: Interrupt,
 ): Promise<LoopParts> {
-  const { model, data, heldOut, reference } = setup;
+  const { model, data, heldOut, tasks, reference } = setup;
   const { tokenizer, template } = model;
   const decode = (ids: Int32Array) => tokenizer.decode(ids, { special: true });
   const cursor = openCursor(data.questions, settings.seed, store);
@@ -175,7 +185,11 @@ export async function loopParts(
       });
       metrics = { ...metrics, ...evaluationMetrics(task, judged) };
     }
-    return metrics;
+    const { maxBatch } = settings;
+    return {
+      ...metrics,
+      ...(await evaluateTasks(tasks, policy, { model, maxBatch, microBatchTokens, emit })),
+    };
   };
   return {
     policy: model.policy,
@@ -190,7 +204,7 @@ export async function loopParts(
     promptsPerStep: settings.promptsPerStep,
     microBatchTokens,
     recompute: settings.recompute,
-    evaluate: heldOut.length > 0 ? evaluate : null,
+    evaluate: heldOut.length + tasks.length > 0 ? evaluate : null,
     evalEvery: settings.evalEvery,
     save: checkpointSaver({ store, model, frozen: { reference }, cursor, keep: settings.keep, emit }),
     saveEvery: settings.saveEvery,

@@ -9,18 +9,20 @@ import type { Job } from './job.js';
 import { deviceLine } from './open-model.js';
 import { packageVersion } from './package.js';
 import { loopParts, setUpTraining, type TrainSetup } from './train-parts.js';
+import { taskRecords, warnAboutTasks } from './training-tasks.js';
 
 /** Trains; the summary carries accuracy before and after, the report's path and what to do next. */
 export async function runTrain(job: Job<'train'>): Promise<Record<string, unknown>> {
   const { settings, store, emit } = job;
   emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
-  const setup = await setUpTraining(settings, store);
+  const setup = await setUpTraining(job, store);
   store.manifest({
     vf: packageVersion(),
     node: process.version,
     device: setup.model.policy.info,
     model: setup.model.folder.folder,
     data: { file: setup.data.file, sha256: setup.data.hash, questions: setup.data.questions.length },
+    ...(setup.tasks.length > 0 ? { tasks: taskRecords(setup.tasks) } : {}),
     seed: settings.seed,
   });
   emit(startEvent(job, setup));
@@ -73,7 +75,7 @@ export async function runProbe(
   job: Resolved<'train'> & Pick<Job<'train'>, 'emit' | 'interrupt'>,
 ): Promise<Record<string, unknown>> {
   const { settings, emit } = job;
-  const setup = await setUpTraining(settings, null);
+  const setup = await setUpTraining(job, null);
   emit(startEvent({ ...job, store: null }, setup));
   warn(setup, emit);
   const parts = await loopParts(settings, setup, null, emit, job.interrupt);
@@ -98,11 +100,14 @@ function startEvent(
   setup: TrainSetup,
 ): EventBody {
   const { settings } = job;
-  const { model, data, heldOut, border } = setup;
+  const { model, data, heldOut, tasks, border } = setup;
   const { spec, eosIds, notes } = model.folder;
   const { parameters } = model.policy.info;
   const number = (value: number) => value.toLocaleString('en-US');
-  const held = heldOut.map(({ task, set }) => `${number(set.questions.length)} ${task}`).join(', ');
+  const held = [
+    ...heldOut.map(({ task, set }) => `${number(set.questions.length)} ${task}`),
+    ...tasks.map(({ metric, prepared }) => `${number(prepared.length)} ${metric}`),
+  ].join(', ');
   const dropped = Object.entries(data.dropped).map(([rule, count]) => `${count} ${rule}`);
   const name = settings.model === 'bundled' ? 'bundled tiny' : settings.model;
   return {
@@ -152,4 +157,5 @@ function warn(setup: TrainSetup, emit: (event: EventBody) => void): void {
   for (const [rule, count] of Object.entries(setup.data.dropped)) {
     emit({ event: 'warning', code: 'VF_DROPPED', message: `${count} questions dropped: ${rule}` });
   }
+  warnAboutTasks(emit, setup.tasks);
 }

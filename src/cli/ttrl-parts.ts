@@ -2,14 +2,16 @@
 
 import type { Resolved } from '../config/resolve.js';
 import type { Question } from '../data/question.js';
+import type { Policy } from '../native/policy.js';
 import { vote } from '../objective/vote.js';
 import { PURPOSE } from '../random.js';
-import type { Emit } from '../run/events.js';
+import type { Emit, Metrics } from '../run/events.js';
 import type { RunStore } from '../run/store.js';
 import { closingTag, promptParts } from '../text/template.js';
 import type { LoopParts, LoopState } from '../train/loop.js';
 import type { TraceChecker } from '../verify/checker.js';
 import { parseOmega } from '../verify/tally.js';
+import type { ReadyTask } from './eval-task.js';
 import type { Interrupt } from './interrupt.js';
 import type { OpenModel } from './open-model.js';
 import { bundledQuestions, openQuestions, type QuestionSet } from './question-set.js';
@@ -25,6 +27,7 @@ import {
   optimizerParts,
   stateOf,
 } from './training-parts.js';
+import { evaluateTasks, openTrainingTasks, prepareTrainingTasks } from './training-tasks.js';
 import type { OpenChecker } from './ttrl-check.js';
 import { biasedHalf, type EvaluationSet, evaluateSets, evaluationSet } from './ttrl-evaluation.js';
 import { votesWriter } from './votes-file.js';
@@ -37,11 +40,17 @@ export interface TtrlSetup {
   data: QuestionSet;
   /** The training questions themselves where they have references, then others. */
   evaluations: EvaluationSet[];
+  /** Tasks of --eval-tasks. */
+  tasks: ReadyTask[];
   state: LoopState;
 }
 
 /** Loads all that a run needs, from its start model or from the checkpoint it continues. */
-export async function setUpTtrl(settings: Settings, store: RunStore): Promise<TtrlSetup> {
+export async function setUpTtrl(
+  { settings, values }: Pick<Resolved<'ttrl'>, 'settings' | 'values'>,
+  store: RunStore,
+): Promise<TtrlSetup> {
+  const opened = await openTrainingTasks(settings, values);
   const model = await openStart(settings, store, 'tiny-t3rl');
   const bundled = settings.data === 'bundled';
   const puzzles = settings.tool === 'smt';
@@ -52,8 +61,9 @@ export async function setUpTtrl(settings: Settings, store: RunStore): Promise<Tt
       settings.maxPromptTokens,
     );
   const data = await open(bundled ? bundledQuestions(puzzles ? 'knights' : 't3rl') : settings.data);
+  const tasks = await prepareTrainingTasks(opened, model);
   const others =
-    settings.evalData !== null
+    settings.evalData !== null && tasks.length === 0
       ? await open(settings.evalData)
       : bundled && !puzzles
         ? await open(bundledQuestions('t3rl-heldout'))
@@ -63,9 +73,9 @@ export async function setUpTtrl(settings: Settings, store: RunStore): Promise<Tt
   const evaluations = [
     evaluationSet('transductive', data.questions, evalLimit, halves),
     others === null ? null : evaluationSet('held-out', others.questions, evalLimit, halves),
-  ].filter((set) => set !== null);
+  ].filter((set): set is EvaluationSet => set !== null && tasks.every(({ metric }) => metric !== set.task));
   const reference = settings.kl > 0 ? await openReference(settings, model, store) : null;
-  return { model, reference, data, evaluations, state: stateOf(store) };
+  return { model, reference, data, evaluations, tasks, state: stateOf(store) };
 }
 
 /** Drops questions whose prompt is longer than `most` tokens, and counts them. */
@@ -136,7 +146,7 @@ export function loopParts(
 ): LoopParts {
   const checker = check?.checker ?? null;
   const verifier = check?.frozen ?? null;
-  const { model, data, reference, evaluations } = setup;
+  const { model, data, reference, evaluations, tasks } = setup;
   const decode = (ids: Int32Array) => model.tokenizer.decode(ids, { special: true });
   const cursor = openCursor(data.questions, settings.seed, store);
   const rollout = {
@@ -168,6 +178,11 @@ export function loopParts(
     confidence: false,
     microBatchTokens,
   };
+  const { maxBatch } = settings;
+  const evaluate = async (policy: Policy): Promise<Metrics> => ({
+    ...(await evaluateSets(evaluations, policy, evaluation)),
+    ...(await evaluateTasks(tasks, policy, { model, maxBatch, microBatchTokens, emit })),
+  });
   return {
     policy: model.policy,
     reference: reference?.model.policy ?? null,
@@ -181,7 +196,7 @@ export function loopParts(
     promptsPerStep: settings.promptsPerStep,
     microBatchTokens,
     recompute: settings.recompute,
-    evaluate: evaluations.length > 0 ? (policy) => evaluateSets(evaluations, policy, evaluation) : null,
+    evaluate: evaluations.length + tasks.length > 0 ? evaluate : null,
     evalEvery: settings.evalEvery,
     save: checkpointSaver({
       store,

@@ -7,6 +7,7 @@ import type { Job } from './job.js';
 import { deviceLine } from './open-model.js';
 import { packageVersion } from './package.js';
 import { readRun } from './run-record.js';
+import { taskRecords, warnAboutTasks } from './training-tasks.js';
 import { type OpenTool, openChecker, openTool } from './ttrl-check.js';
 import { loopParts, questionsPerUpdate, setUpTtrl, type TtrlSetup } from './ttrl-parts.js';
 import { totalLines, totalsOf } from './ttrl-summary.js';
@@ -18,7 +19,7 @@ export async function runTtrl(job: Job<'ttrl'>): Promise<Record<string, unknown>
   const tool = await openTool(settings, store.folder);
   try {
     emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
-    const setup = await setUpTtrl(settings, store);
+    const setup = await setUpTtrl(job, store);
     const check = tool === null ? null : await openChecker(settings, setup.model, tool, store);
     store.manifest(manifestOf(job, setup, tool));
     emit(startEvent(job, setup, check?.line ?? null));
@@ -43,13 +44,14 @@ export async function runTtrl(job: Job<'ttrl'>): Promise<Record<string, unknown>
   }
 }
 
-function manifestOf(job: Job<'ttrl'>, { model, data }: TtrlSetup, tool: OpenTool | null) {
+function manifestOf(job: Job<'ttrl'>, { model, data, tasks }: TtrlSetup, tool: OpenTool | null) {
   return {
     vf: packageVersion(),
     node: process.version,
     device: model.policy.info,
     model: model.folder.folder,
     data: { file: data.file, sha256: data.hash, questions: data.questions.length },
+    ...(tasks.length > 0 ? { tasks: taskRecords(tasks) } : {}),
     seed: job.settings.seed,
     ...(tool?.sandbox ? { sandbox: tool.sandbox.report } : {}),
   };
@@ -93,13 +95,14 @@ function startEvent(job: Job<'ttrl'>, setup: TtrlSetup, check: string | null): E
   };
 }
 
-function dataLine(settings: Job<'ttrl'>['settings'], { data, evaluations }: TtrlSetup): string {
+function dataLine(settings: Job<'ttrl'>['settings'], { data, evaluations, tasks }: TtrlSetup): string {
   const parts = [`${number(data.questions.length)} questions, references never used for rewards`];
   for (const { task, questions } of evaluations) {
     const which = task === 'transductive' ? 'of those same questions' : 'other questions';
     parts.push(`${task}: pass@1 on ${number(questions.length)} ${which}`);
   }
-  if (evaluations.length > 0)
+  for (const { metric, prepared } of tasks) parts.push(`${number(prepared.length)} ${metric}`);
+  if (evaluations.length + tasks.length > 0)
     parts.push(`mean of ${settings.evalSamples} replies at T ${settings.evalTemperature}`);
   return parts.join('; ');
 }
@@ -107,6 +110,7 @@ function dataLine(settings: Job<'ttrl'>['settings'], { data, evaluations }: Ttrl
 function warn(setup: TtrlSetup, emit: (event: EventBody) => void): void {
   for (const [rule, count] of Object.entries(setup.data.dropped))
     emit({ event: 'warning', code: 'VF_DROPPED', message: `${count} questions dropped: ${rule}` });
+  warnAboutTasks(emit, setup.tasks);
 }
 
 /** Nearly nobody answers: there is nothing to vote on. */

@@ -66,7 +66,7 @@ export const TRAINING_EVAL_OPTIONS = {
     group: 'evaluation',
     unit: 'questions',
     rare: true,
-    help: 'first questions of the held-out set to use; 0 takes all',
+    help: 'first questions of each held-out set to use; 0 takes all',
   },
   'eval-max-tokens': {
     type: 'integer',
@@ -76,6 +76,17 @@ export const TRAINING_EVAL_OPTIONS = {
     unit: 'tokens',
     rare: true,
     help: 'longest reply in an evaluation; 0 takes --max-tokens',
+  },
+} as const satisfies OptionTable;
+
+/** Of the commands that train by reward. */
+export const TASK_EVAL_OPTIONS = {
+  'eval-tasks': {
+    type: 'text',
+    default: null,
+    group: 'evaluation',
+    placeholder: 'names',
+    help: 'tasks of vf eval to measure as well, such as gsm8k,bbh:web_of_lies; --eval-data is then their file or folder',
   },
 } as const satisfies OptionTable;
 
