@@ -20,8 +20,12 @@ struct Inputs {
   int tokens;
   Floats q, k, v, dout;
   Inputs(vf::Heads h, int count, uint64_t seed)
-      : heads(h), tokens(count), q(size_t(count) * h.q_heads * h.head_dim), k(size_t(count) * h.kv_heads * h.head_dim),
-        v(k.size()), dout(q.size()) {
+      : heads(h),
+        tokens(count),
+        q(size_t(count) * h.q_heads * h.head_dim),
+        k(size_t(count) * h.kv_heads * h.head_dim),
+        v(k.size()),
+        dout(q.size()) {
     Numbers numbers(seed);
     numbers.fill(q);
     numbers.fill(k);
