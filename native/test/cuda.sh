@@ -20,7 +20,7 @@ build_with() {
   {
     echo "cxxflags = -std=c++17 -g1 -fPIC -Wall -Wextra -ffp-contract=off -MMD -MP $*"
     echo "all: $dir/cuda_parity $dir/cuda_step $dir/cuda_shim_test"
-    objects=""
+    objects="" model_objects=""
     for source in $(cat native/cuda/sources.txt); do
       object="$dir/cu_$(basename "$source" .cu).o"
       objects="$objects $object"
@@ -32,7 +32,10 @@ build_with() {
         *kernels_*) object="$out/$(basename "$source" .cpp).o" flags="-std=c++17 -fPIC -ffp-contract=off -MMD -MP -O2" ;;
         *) object="$dir/$(basename "$source" .cpp).o" flags='$(cxxflags) -O2' ;;
       esac
-      objects="$objects $object"
+      case "$source" in
+        native/model/* | native/core/*) model_objects="$model_objects $object" ;;
+        *) objects="$objects $object" ;;
+      esac
       case "$source" in
         *_avx512.cpp) isa="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma" ;;
         *_avx2.cpp) isa="-mavx2 -mfma" ;;
@@ -48,7 +51,7 @@ build_with() {
       printf '%s: %s\n\t%s $(cxxflags) -O1 -c $< -o $@\n' "$object" "$source" "$cxx"
     done
     printf '%s/cuda_parity: %s %s\n\t%s $(cxxflags) $^ -o $@ -lpthread -ldl\n' "$dir" "$parity" "$objects" "$cxx"
-    printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $^ -o $@ -lpthread -ldl\n' "$dir" "$objects" "$cxx"
+    printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $^ -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
     printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
     # vf.node with the device cuda-sim, for tests that come through Node
     addon=""
@@ -57,7 +60,7 @@ build_with() {
       addon="$addon $object"
       printf '%s: %s\n\t%s $(cxxflags) -O1 -fvisibility=hidden -DNAPI_VERSION=8 -DNODE_ADDON_API_CPP_EXCEPTIONS -DVF_VERSION=\\"sim\\" -isystem node_modules/node-api-headers/include -isystem node_modules/node-addon-api -c $< -o $@\n' "$object" "$source" "$cxx"
     done
-    printf '%s/vf.node: %s %s\n\t%s -shared $^ -o $@ -lpthread -ldl\n' "$dir" "$addon" "$objects" "$cxx"
+    printf '%s/vf.node: %s %s\n\t%s -shared $^ -o $@ -lpthread -ldl\n' "$dir" "$addon" "$objects $model_objects" "$cxx"
     echo "-include $dir/*.d $dir/addon/*.d"
   } > "$dir/Makefile"
   make -s -j "$jobs" -f "$dir/Makefile" ${TARGETS:-all}
