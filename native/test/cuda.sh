@@ -51,7 +51,7 @@ build_with() {
       printf '%s: %s\n\t%s $(cxxflags) -O1 -c $< -o $@\n' "$object" "$source" "$cxx"
     done
     printf '%s/cuda_parity: %s %s\n\t%s $(cxxflags) $^ -o $@ -lpthread -ldl\n' "$dir" "$parity" "$objects" "$cxx"
-    printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $^ -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
+    printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
     printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
     # vf.node with the device cuda-sim, for tests that come through Node
     addon=""
@@ -88,7 +88,8 @@ mutant() {
 
 for stage in $stages; do
   case "$stage" in
-    shim | parity | orders | step | mutants) build_with "$out" ;;
+    shim | step) build_with "$out" ;;
+    parity | orders | mutants) TARGETS="$out/cuda_parity" build_with "$out" ;;
   esac
   case "$stage" in
     addon) TARGETS="$out/vf.node" build_with "$out" ;;

@@ -113,7 +113,8 @@ void test_rounding() {
   check(pack_bf16(1.0f, 2.0f) == (0x3f80u | 0x4000u << 16), "low half first");
 }
 
-#if !defined(VF_SHIM_THREADS)  // threads of the system run in no order of ours, and a dead one takes the others' locks along
+#if !defined( \
+    VF_SHIM_THREADS)  // threads of the system run in no order of ours, and a dead one takes the others' locks along
 __global__ void reverse_block(bool with_barrier, const float* x, float* y) {
   __shared__ float tile[128];
   tile[threadIdx.x] = x[threadIdx.x];
