@@ -11,6 +11,7 @@ import {
   statSync,
   symlinkSync,
   unlinkSync,
+  utimesSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
