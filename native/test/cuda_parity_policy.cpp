@@ -78,7 +78,7 @@ void parity_policy(Parity& p) {
     for (int a = 0; a < 5; a++)
       for (int w = 0; w < 4; w++)
         for (const double exponent : {1.0, 0.5}) {
-          if (p.small && (w != 0 || exponent != 1.0)) continue;
+          if (p.small && (w != 0 || exponent != 1.0 || a != r || p.bf16)) continue;
           const auto reward = static_cast<vf::RewardKind>(r);
           const auto advantage = static_cast<vf::AdvantageKind>(a);
           const auto weight = static_cast<vf::AnswerWeight>(w);
