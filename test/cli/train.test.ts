@@ -38,9 +38,7 @@ const jsonl = (name: string, which: string): Line[] => lines(String(file(name, w
 
 /** A metrics line without what depends on the clock. */
 function timeless({ metrics, ...line }: Line): Line {
-  const kept = Object.entries(metrics ?? {}).filter(
-    ([key]) => !key.startsWith('time/') && key !== 'tokens_per_s',
-  );
+  const kept = Object.entries(metrics ?? {}).filter(([key]) => !/^(time|memory)\/|^tokens_per_s$/.test(key));
   return { ...line, metrics: Object.fromEntries(kept) };
 }
 
