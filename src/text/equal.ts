@@ -69,6 +69,21 @@ function sameEquation(g: Meaning, p: Meaning): boolean {
 
 /** What the last box of a reply holds (boxes joined by commas, and, or together), or the reply itself when it has none. */
 function stated(answer: string): string {
-  if (!answer.includes('\\boxed') && !answer.includes('\\fbox')) return answer;
-  return boxes(answer);
+  if (!answer.includes('\\boxed') && !answer.includes('\\fbox')) return orderless(answer);
+  return orderless(boxes(answer));
+}
+
+/** `Ava is a knight` and the like. */
+const assertion = /^\w+ is an? \w+$/;
+
+/** Statements that say what several subjects are (`Ava is a knight, Ben is a knave`) say the same in any order. */
+function orderless(answer: string): string {
+  if (answer.length > 2000 || !answer.includes(' is a')) return answer;
+  const parts = answer.replace(/[.;]\s*$/, '').split(/\s*,\s*(?:and\s+)?|\s+and\s+/);
+  return parts.length > 1 && parts.every((part) => assertion.test(part.trim()))
+    ? parts
+        .map((part) => part.trim())
+        .sort()
+        .join(', ')
+    : answer;
 }
