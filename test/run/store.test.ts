@@ -34,7 +34,7 @@ test('config.yaml holds every setting with its origin, and none about one call',
   begin(folder).close();
   const text = readFileSync(path.join(folder, 'config.yaml'), 'utf8');
   assert.match(text, /^seed: 5 {2}# --seed$/m);
-  assert.match(text, /^max-tokens: 96 {2}# preset tiny$/m);
+  assert.match(text, /^max-tokens: 56 {2}# preset tiny$/m);
   assert.match(text, /^map: \{\} {2}# default$/m);
   assert.doesNotMatch(text, /^(json|resume|out|preset):/m);
   const again = resolveConfig('train', { flags: {}, env: {}, stored: readStoredConfig(folder) });
