@@ -5,8 +5,8 @@ import type { LoadArgs, ModelSpec } from '../native/types.js';
 import { verifree } from '../objective/verifree.js';
 import { PURPOSE, uniformAt } from '../random.js';
 import { type RolloutSettings, type RolloutStats, ragged, sampleGroups } from '../rollout/sample.js';
-import { packRows } from '../train/batch.js';
 import { stepArgs } from '../train/loop.js';
+import { supervisedArgs } from '../train/supervised.js';
 
 /** Lengths in tokens; they stand in every record. */
 export const TRAIN_SIZES = { rows: 16, tokens: 256 } as const;
@@ -55,34 +55,18 @@ export async function trainOnce(
   update: boolean,
 ): Promise<{ seconds: number; loss: number; tokensComputed: number }> {
   const started = performance.now();
-  const packed = packRows(
-    rows.map((completionIds) => ({ promptIds: new Int32Array(0), completionIds })),
-    true,
+  const result = await policy.step(
+    supervisedArgs(
+      rows.map((completionIds) => ({ promptIds: new Int32Array(0), completionIds })),
+      {
+        wholeRow: true,
+        update,
+        microBatchTokens: MICRO_BATCH,
+        recompute: false,
+        optimizer: { ...TRAIN_OPTIMIZER, clipNorm: 0, updatesDone },
+      },
+    ),
   );
-  const result = await policy.step({
-    ...packed,
-    given: new Float32Array(0),
-    refLogprobs: new Float32Array(0),
-    reward: 'given',
-    rewardExponent: 1,
-    advantage: 'none',
-    answerWeight: 'none',
-    lengthDivisor: 1,
-    normalize: 'tokens',
-    terms: 'both',
-    temperature: 1,
-    clipLow: -1,
-    clipHigh: -1,
-    dualClip: 0,
-    klCoefficient: 0,
-    tisCap: 0,
-    epochs: 1,
-    miniBatches: 1,
-    update,
-    microBatchTokens: MICRO_BATCH,
-    recompute: false,
-    optimizer: { ...TRAIN_OPTIMIZER, clipNorm: 0, updatesDone },
-  });
   const { tokensComputed, weightedLogprob } = result;
   return { seconds: (performance.now() - started) / 1000, loss: -weightedLogprob, tokensComputed };
 }

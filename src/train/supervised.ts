@@ -1,7 +1,7 @@
 /** Supervised training: batches of prompt and completion, the loss a mean over their tokens. Same engine step as the loop. */
 
 import type { Policy } from '../native/policy.js';
-import type { OptimizerArgs } from '../native/types.js';
+import type { OptimizerArgs, StepArgs } from '../native/types.js';
 import type { Emit, Metrics } from '../run/events.js';
 import { packRows, type SupervisedRow } from './batch.js';
 import type { LoopState } from './loop.js';
@@ -54,8 +54,30 @@ export async function runSupervised(parts: SupervisedParts, state: LoopState): P
 async function supervisedStep(parts: SupervisedParts, step: number, state: LoopState): Promise<Metrics> {
   const started = performance.now();
   const lr = parts.rateAt(step);
-  const result = await parts.policy.step({
-    ...packRows(parts.rowsAt(step), parts.wholeRow),
+  const { wholeRow, microBatchTokens, recompute } = parts;
+  const optimizer = { ...parts.optimizer, lr, updatesDone: state.updates };
+  const result = await parts.policy.step(
+    supervisedArgs(parts.rowsAt(step), { wholeRow, microBatchTokens, recompute, optimizer, update: true }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  return {
+    'loss/mean': -result.weightedLogprob,
+    'grad/norm': result.gradNorms[0] ?? 0,
+    'optimizer/lr': lr,
+    'tokens/trained': result.tokensComputed,
+    'time/step': seconds,
+    tokens_per_s: result.tokensComputed / seconds,
+  };
+}
+
+/** The engine's arguments for one supervised step: plain weights, the loss a mean over the learnt tokens. */
+export function supervisedArgs(
+  rows: readonly SupervisedRow[],
+  settings: Pick<StepArgs, 'update' | 'microBatchTokens' | 'recompute' | 'optimizer'> & { wholeRow: boolean },
+): StepArgs {
+  const { wholeRow, ...rest } = settings;
+  return {
+    ...packRows(rows, wholeRow),
     given: new Float32Array(0),
     refLogprobs: new Float32Array(0),
     reward: 'given',
@@ -73,18 +95,6 @@ async function supervisedStep(parts: SupervisedParts, step: number, state: LoopS
     tisCap: 0,
     epochs: 1,
     miniBatches: 1,
-    update: true,
-    microBatchTokens: parts.microBatchTokens,
-    recompute: parts.recompute,
-    optimizer: { ...parts.optimizer, lr, updatesDone: state.updates },
-  });
-  const seconds = (performance.now() - started) / 1000;
-  return {
-    'loss/mean': -result.weightedLogprob,
-    'grad/norm': result.gradNorms[0] ?? 0,
-    'optimizer/lr': lr,
-    'tokens/trained': result.tokensComputed,
-    'time/step': seconds,
-    tokens_per_s: result.tokensComputed / seconds,
+    ...rest,
   };
 }
