@@ -21,14 +21,17 @@ import { table } from './table.js';
 export type BenchWork = 'train' | 'decode' | 'rl-step';
 
 const RUN = { train: benchTrain, decode: benchDecode, 'rl-step': benchStep } as const;
-const PEERS: Record<BenchWork, string | null> = { train: 'torch', decode: 'llama', 'rl-step': null };
+const PEERS: Record<BenchWork, readonly string[]> = {
+  train: ['torch', 'torch-untuned'],
+  decode: ['llama'],
+  'rl-step': [],
+};
 
 /** Runs the benchmark on a model made for it in a temporary folder, which is gone afterwards. */
 export async function runBench(work: BenchWork, settings: CommandSettings<'bench'>): Promise<void> {
-  if (settings.peer !== 'none' && settings.peer !== PEERS[work]) {
-    const known = PEERS[work] === null ? 'none' : `none or ${PEERS[work]}`;
-    throw invalidValue('--peer', `${known} with vf bench ${work}`, settings.peer);
-  }
+  const known = ['none', ...PEERS[work]];
+  if (!known.includes(settings.peer))
+    throw invalidValue('--peer', `${known.join(' or ')} with vf bench ${work}`, settings.peer);
   const folder = mkdtempSync(path.join(tmpdir(), 'vf-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   const interrupt = listenForInterrupt({

@@ -61,7 +61,7 @@ interface TrainTimes {
 export async function benchTrain(model: BenchModel, settings: Settings): Promise<BenchTable> {
   const rows = randomRows(model.spec, settings.seed, 0, TRAIN_SIZES.rows, TRAIN_SIZES.tokens + 1);
   const before = await trainOnce(model.policy, rows, 0, false);
-  const peer = settings.peer === 'torch' ? await torchPeer(model, rows) : null;
+  const peer = await torchPeer(model, rows, settings.peer);
   if (peer) agreeAtFirst(before.loss, Number(peer.ready.loss));
   const measured = await trainRepeats(model, rows, peer, settings.repeats).finally(() => peer?.close());
   const results = measured.map(({ engine, times }) => {
@@ -113,10 +113,15 @@ async function trainRepeats(
   return peer ? [ours, theirs] : [ours];
 }
 
-function torchPeer(model: BenchModel, rows: readonly Int32Array[]): Promise<Peer> {
+async function torchPeer(
+  model: BenchModel,
+  rows: readonly Int32Array[],
+  name: Settings['peer'],
+): Promise<Peer | null> {
+  if (name === 'none') return null;
   const file = path.join(model.folder, 'ids.json');
   writeFileSync(file, JSON.stringify({ rows: rows.map((row) => [...row]), ...TRAIN_OPTIMIZER }));
-  return startTorch(model.out, file, model.info.threads);
+  return startTorch(model.out, file, model.info.threads, name === 'torch');
 }
 
 function agreeAtFirst(own: number, other: number): void {
@@ -141,7 +146,12 @@ export async function benchDecode(model: BenchModel, settings: Settings): Promis
       rows.push(row);
       const { tokensPerSecond, beside } = row;
       const other = beside
-        ? [count(beside.tokensPerSecond), fixed(beside.ratio, 2), `${fixed(beside.sameTokens * 100, 1)} %`]
+        ? [
+            count(beside.tokensPerSecond),
+            String(beside.threads),
+            fixed(beside.ratio, 2),
+            `${fixed(beside.sameTokens * 100, 1)} %`,
+          ]
         : [];
       cells.push([String(batch), count(tokensPerSecond), ...other]);
       writeErr(`batch ${batch} done\n`);
@@ -156,7 +166,7 @@ export async function benchDecode(model: BenchModel, settings: Settings): Promis
     heading: [
       '>batch',
       '>vf tokens/s',
-      ...(version === null ? [] : [`>${version} tokens/s`, '>ratio', '>same tokens']),
+      ...(version === null ? [] : [`>${version} tokens/s`, '>its threads', '>ratio', '>same tokens']),
     ],
     cells,
     notes: [],
@@ -168,7 +178,7 @@ async function decodeRow(policy: Policy, prompts: readonly Int32Array[], peer: P
   const { newTokens } = DECODE_SIZES;
   const batch = prompts.length;
   const own = await decodeOnce(policy, prompts, newTokens);
-  const other = peer ? ((await peer.run(String(batch))) as { tokens: number[][] }) : null;
+  const other = peer ? ((await peer.run(String(batch))) as { tokens: number[][]; threads: number }) : null;
   const ours: number[] = [];
   const theirs: number[] = [];
   for (let i = 0; i < repeats; i++) {
@@ -184,6 +194,7 @@ async function decodeRow(policy: Policy, prompts: readonly Int32Array[], peer: P
     tokensPerSecond: speed(theirs),
     seconds: theirs,
     ratio: speed(ours) / speed(theirs),
+    threads: other.threads,
     sameTokens: same.reduce((a, b) => a + b, 0) / same.length,
   };
   return { ...base, beside };

@@ -157,10 +157,10 @@ export const BENCH_OPTIONS = {
   },
   peer: {
     type: 'choice',
-    choices: ['none', 'torch', 'llama'],
+    choices: ['none', 'torch', 'torch-untuned', 'llama'],
     default: 'none',
     group: 'run',
-    help: 'also time another engine in turn: torch (train), llama (decode, node-llama-cpp)',
+    help: 'also time another engine in turn: torch or torch-untuned (train), llama (decode, node-llama-cpp)',
   },
 } as const satisfies OptionTable;
 
