@@ -20,20 +20,19 @@ class Buffer {
   template <typename T>
   T* get(int64_t count) {
     const size_t bytes = static_cast<size_t>(count > 0 ? count : 1) * sizeof(T);
-    if (bytes > bytes_) {
-      clear();
-      memory_ = ops_->allocate(bytes);
-      bytes_ = bytes;
-    }
+    if (bytes > bytes_) grow(bytes);
     return static_cast<T*>(memory_);
   }
   float* floats(int64_t count) { return get<float>(count); }
 
+  // A copy of a host table. It grows by doubling: a table that is longer at every step seldom moves.
   template <typename Vector>
   auto upload(const Vector& host) {
     using T = typename Vector::value_type;
+    const size_t bytes = host.size() * sizeof(T);
+    if (bytes > bytes_) grow(bytes > 2 * bytes_ ? bytes : 2 * bytes_);
     T* device = get<T>(static_cast<int64_t>(host.size()));
-    if (!host.empty()) ops_->upload(device, host.data(), host.size() * sizeof(T));
+    if (!host.empty()) ops_->upload(device, host.data(), bytes);
     return static_cast<const T*>(device);
   }
 
@@ -45,6 +44,12 @@ class Buffer {
   size_t bytes() const { return bytes_; }
 
  private:
+  void grow(size_t bytes) {
+    clear();
+    memory_ = ops_->allocate(bytes);
+    bytes_ = bytes;
+  }
+
   Ops* ops_;
   void* memory_ = nullptr;
   size_t bytes_ = 0;

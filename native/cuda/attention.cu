@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attention_rows.cuh"
+#include "graphs.h"
 
 namespace vf {
 
@@ -34,10 +35,11 @@ const AttentionPlan& current_plan(CudaContext& c, const Heads& h, const KvViews&
                                   bool tiles, bool backward) {
   CachedPlan& cached = backward ? c.plans->backward : c.plans->forward;
   const int32_t group = h.q_heads / h.kv_heads;
-  if (cached.version != c.tables.version() || cached.runs != runs.runs || cached.views != views.offsets ||
-      cached.count != runs.count || cached.group != group) {
+  if (cached.version != c.tables.version() || cached.padded != c.padded_plans || cached.runs != runs.runs ||
+      cached.views != views.offsets || cached.count != runs.count || cached.group != group) {
     cached.plan = plan_attention(c, h, views, runs, tiles, backward);
     cached.version = c.tables.version();
+    cached.padded = c.padded_plans;
     cached.runs = runs.runs;
     cached.views = views.offsets;
     cached.count = runs.count;
@@ -67,6 +69,12 @@ void launch_tiles_backward(CudaContext& c, const AttentionInputs& in, const Atte
 }
 
 }  // namespace
+
+GraphKey plan_decode_pass(CudaContext& c, const DecodePass& pass) {
+  require_heads(pass.heads);
+  const AttentionPlan& plan = current_plan(c, pass.heads, pass.views, pass.runs, has_tiles(c, pass.heads), false);
+  return {pass.rows, plan.begins.count, plan.rows.count, plan.combines.count};
+}
 
 void cuda_attention(CudaContext& c, const AttentionArgs& a) {
   require_heads(a.heads);

@@ -34,6 +34,14 @@ void move_to(DeviceTable<T>& table, char* base) {
   table.data = reinterpret_cast<const T*>(base + reinterpret_cast<size_t>(table.data));
 }
 
+// Fills a table up to a power of two (an empty one stays so).
+template <class T>
+void pad(std::vector<T>& table, const T& filler) {
+  size_t size = table.empty() ? 0 : 1;
+  while (size < table.size()) size *= 2;
+  table.resize(size, filler);
+}
+
 struct HostViews {
   std::vector<int32_t> offsets, blocks, counts, begins;
 };
@@ -115,7 +123,7 @@ void plan_keys(const HostViews& h, const std::vector<AttentionRun>& runs, std::v
 AttentionPlan plan_attention(CudaContext& c, const Heads& heads, const KvViews& views, const AttentionRuns& table,
                              bool tensor_tiles, bool backward) {
   const std::vector<AttentionRun> runs = c.host_table(table.runs, table.count);
-  const HostViews h = read_views(c, views);
+  HostViews h = read_views(c, views);
   const int32_t tile_rows = std::max(1, tile_queries / (heads.q_heads / heads.kv_heads));
   std::vector<QueryTile> tiles;
   std::vector<RowTask> rows;
@@ -135,6 +143,12 @@ AttentionPlan plan_attention(CudaContext& c, const Heads& heads, const KvViews& 
     }
   }
   if (backward) plan_keys(h, runs, key_tiles, key_users);
+  if (c.padded_plans) {
+    pad(h.begins, 0);
+    pad(rows, RowTask{-1, 0, 0, 0, -1});
+    pad(combines, CombineTask{-1, 0, 0});
+    if (plan.parts > 0) plan.parts = static_cast<int32_t>(rows.size());
+  }
   TableBuilder builder;
   builder.add(plan.begins, h.begins);
   builder.add(plan.tiles, tiles);

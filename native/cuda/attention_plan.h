@@ -16,11 +16,11 @@ constexpr int split_pairs = 16;   // KV blocks a decoding row's part walks: fixe
 struct QueryTile {
   int32_t row, rows, keys, pair_begin, pair_end;
 };
-// One row, or a part of its keys: its result goes to `part`, or is final where part is -1.
+// One row, or a part of its keys: its result goes to `part`, or is final where part is -1. Row -1: nothing to do.
 struct RowTask {
   int32_t row, keys, pair_begin, pair_end, part;
 };
-struct CombineTask {
+struct CombineTask {  // row -1: nothing to do
   int32_t row, part_begin, parts;
 };
 // Up to four KV blocks (-1: none) whose runs are the same, and where the list of these begins.
@@ -54,6 +54,7 @@ struct AttentionPlan {
 // The plan of the tables at hand, forward or backward, and what it was made from.
 struct CachedPlan {
   uint64_t version = 0;
+  bool padded = false;
   const void *runs = nullptr, *views = nullptr;
   int32_t count = -1, group = 0;
   AttentionPlan plan;
@@ -63,8 +64,8 @@ struct AttentionPlans {
 };
 
 // tensor_tiles: runs of several rows become tiles, else every row is a task. backward: every run becomes tiles (or
-// rows), nothing is split, and the key tiles are made.
-AttentionPlan plan_attention(CudaContext&, const Heads&, const KvViews&, const AttentionRuns&, bool tensor_tiles,
+// rows), nothing is split, and the key tiles are made. With c.padded_plans every table is filled up to a power of two.
+AttentionPlan plan_attention(CudaContext& c, const Heads&, const KvViews&, const AttentionRuns&, bool tensor_tiles,
                              bool backward);
 
 }  // namespace vf

@@ -58,6 +58,7 @@ __global__ void __launch_bounds__(row_threads)
   float* const totals = peaks + row_heads;
   float* const rescales = totals + row_heads;
   const RowTask t = tasks[blockIdx.x];
+  if (t.row < 0) return;
   const int kv_head = blockIdx.y, first = blockIdx.z * row_heads,
             heads = group - first < row_heads ? group - first : row_heads;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -138,6 +139,7 @@ __global__ void __launch_bounds__(row_threads)
 __global__ void __launch_bounds__(row_threads)
     combine_parts(AttentionInputs in, const CombineTask* tasks, float* parts, float* out, float* lse) {
   const CombineTask t = tasks[blockIdx.x];
+  if (t.row < 0) return;
   const int head = blockIdx.y, dim = in.heads.head_dim;
   float peak = -INFINITY, total = 0;
   for (int p = 0; p < t.parts; p++) {

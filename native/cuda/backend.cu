@@ -7,6 +7,7 @@
 #include "attention_plan.h"
 #include "cublaslt.h"
 #include "cuda_ops.h"
+#include "graphs.h"
 
 namespace vf {
 
@@ -51,14 +52,17 @@ std::string device_reason(int device, cudaDeviceProp& properties) {
   return "no kernel for compute capability " + architecture + ": " + cudaGetErrorString(error);
 }
 
-bool wants_cublaslt() {
-  const char* value = std::getenv("VF_CUBLASLT");
+// A switch of the environment: what only hardware can show right stays off without it.
+bool switched_on(const char* name) {
+  const char* value = std::getenv(name);
   return value && std::string(value) == "1";
 }
+bool wants_cublaslt() { return switched_on("VF_CUBLASLT"); }
+bool wants_graphs() { return switched_on("VF_CUDA_GRAPHS"); }
 
 class CudaOps final : public Ops {
  public:
-  explicit CudaOps(const CudaOptions& options) {
+  explicit CudaOps(const CudaOptions& options) : recorded_(wants_graphs()) {
     const std::string missing = driver_reason();
     require(missing.empty(), "VF_NO_DEVICE", "Expected a usable GPU but received: " + missing);
     cudaDeviceProp properties{};
@@ -75,6 +79,7 @@ class CudaOps final : public Ops {
   }
   ~CudaOps() override {
     cudaStreamSynchronize(context_.stream);
+    recorded_.clear();
     for (auto& [weight, copy] : context_.weights) context_.memory.release(copy.data);
     cudaStreamDestroy(context_.stream);
   }
@@ -102,6 +107,7 @@ class CudaOps final : public Ops {
   }
   void synchronize() override { cuda_check(cudaStreamSynchronize(context_.stream), "the work queued so far"); }
   void weights_changed() override {
+    recorded_.clear();  // a recording has no kernels that round the weights anew
     for (auto& [weight, copy] : context_.weights) copy.fresh = false;
   }
 
@@ -127,6 +133,28 @@ class CudaOps final : public Ops {
   double squared_norm(const float* x, int64_t count) override { return cuda_squared_norm(context_, x, count); }
   void sample(const SampleArgs& a) override { cuda_sample(context_, a); }
 
+  // 1, 2, 4, 8, then multiples of 16
+  int64_t decode_rows(int64_t rows) const override {
+    if (!recorded_.on() || rows > 8) return recorded_.on() ? round_up(rows, 16) : rows;
+    int64_t bucket = 1;
+    while (bucket < rows) bucket *= 2;
+    return bucket;
+  }
+  void decode_pass(const DecodePass& pass, const std::function<void()>& work) override {
+    if (!recorded_.on()) return work();
+    context_.padded_plans = true;
+    try {
+      const GraphKey key = plan_decode_pass(context_, pass);
+      recorded_.run(context_.stream, context_.memory.changes(), key, work);
+    } catch (...) {
+      context_.padded_plans = false;
+      throw;
+    }
+    context_.padded_plans = false;
+  }
+
+  int64_t recorded_launches() const { return recorded_.launches(); }
+
  private:
   void forget_weights(const void* memory, size_t bytes) {
     const char* begin = static_cast<const char*>(memory);
@@ -142,19 +170,25 @@ class CudaOps final : public Ops {
   AttentionPlans plans_;
   CudaContext context_;
   std::unique_ptr<CublasLt> lt_;
+  RecordedWork recorded_;
 };
 
 }  // namespace
 
 std::unique_ptr<Ops> make_cuda_backend(const CudaOptions& options) { return std::make_unique<CudaOps>(options); }
 
+int64_t recorded_launches(const Ops& cuda) { return static_cast<const CudaOps&>(cuda).recorded_launches(); }
+
 CudaInfo cuda_info() {
   CudaInfo info;
   info.compiled = true;
   info.simulated = runs_on_shim;
-  info.switches = {{"own mma.sync products", wants_cublaslt() ? "on for up to 16 rows" : "on"},
-                   {"cuBLASLt products", wants_cublaslt() ? "on (VF_CUBLASLT=1)"
-                                                          : "off until hardware has shown them right (VF_CUBLASLT=1)"}};
+  info.switches = {
+      {"own mma.sync products", wants_cublaslt() ? "on for up to 16 rows" : "on"},
+      {"cuBLASLt products",
+       wants_cublaslt() ? "on (VF_CUBLASLT=1)" : "off until hardware has shown them right (VF_CUBLASLT=1)"},
+      {"CUDA graphs for decoding",
+       wants_graphs() ? "on (VF_CUDA_GRAPHS=1)" : "off until hardware has shown them right (VF_CUDA_GRAPHS=1)"}};
   info.reason = runs_on_shim ? "a test build: it runs CUDA on the CPU, as --device cuda-sim" : driver_reason();
   if (!info.reason.empty()) return info;
   int count = 0;

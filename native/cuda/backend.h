@@ -34,5 +34,7 @@ struct CudaInfo {
 // Throws VF_NO_DEVICE with the reason when the device can't be used.
 std::unique_ptr<Ops> make_cuda_backend(const CudaOptions& options);
 CudaInfo cuda_info();
+// Recorded decode passes that a CUDA backend has launched.
+int64_t recorded_launches(const Ops& cuda);
 
 }  // namespace vf

@@ -30,11 +30,14 @@ class DeviceMemory {
   void* allocate(size_t bytes);
   // Returns the block's size.
   size_t release(void* memory) noexcept;
+  // Grows whenever a block is given out or taken back.
+  uint64_t changes() const { return changes_; }
 
  private:
   void drop_kept() noexcept;
   std::unordered_map<void*, size_t> sizes_;
   std::multimap<size_t, void*> kept_;
+  uint64_t changes_ = 0;
 };
 
 // Which of an op's scratch buffers: an op that calls another must not share a slot with it.
@@ -118,6 +121,7 @@ struct CudaContext {
   std::unordered_map<const float*, WeightCopy> weights;
   CublasLt* lt = nullptr;  // null: the own kernels only
   AttentionPlans* plans = nullptr;
+  bool padded_plans = false;  // the tables of attention's plan have one of few sizes: a pass that may be recorded
 
   // `count` elements of a table in device memory, from the host's own copy of it where that is at hand.
   template <class T>

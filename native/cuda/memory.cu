@@ -38,6 +38,7 @@ void DeviceMemory::drop_kept() noexcept {
 }
 
 void* DeviceMemory::allocate(size_t bytes) {
+  changes_++;
   const size_t size = rounded(bytes > 0 ? bytes : 1);
   const auto found = kept_.lower_bound(size);
   if (found != kept_.end() && found->first <= 2 * size) {
@@ -66,6 +67,7 @@ void* DeviceMemory::allocate(size_t bytes) {
 size_t DeviceMemory::release(void* memory) noexcept {
   const auto found = sizes_.find(memory);
   if (found == sizes_.end()) return 0;
+  changes_++;
   const size_t size = found->second;
   if (size <= small_block) {
     kept_.emplace(size, memory);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <numeric>
 
 #include "block_pool.h"
 
@@ -64,7 +65,9 @@ class Generator {
   void decode();
   void force_border(Trace& trace);
   void score_continuations();
-  void sample_rows(const float* normed, const std::vector<Trace*>& traces);
+  const float* head_logits(const float* normed, int64_t rows);
+  void sample_rows(const float* logits, const std::vector<Trace*>& traces);
+  void add_spare_rows(RowPlan& plan, int64_t rows) const;
   void accept(Trace& trace, int32_t id, float logprob);
   void finish(Trace& trace);
   void retire(Trace& trace);
@@ -81,7 +84,8 @@ class Generator {
   const SampleRequest& r_;
   Control& control_;
   BlockPool pool_;
-  int32_t promised_ = 0;  // blocks that living traces may still take
+  int32_t spare_block_ = 0;  // of rows that only fill a pass up
+  int32_t promised_ = 0;     // blocks that living traces may still take
   std::vector<KvStore> stores_;
   Buffer memory_, index_, targets_, logits_, logprob_, hidden_;
   DevicePlan device_;
@@ -145,8 +149,10 @@ void Generator::plan_memory() {
   const int64_t most = static_cast<int64_t>(cache_budget / block_bytes);
   const int64_t alive = std::max<int64_t>(1, std::min<int64_t>(traces, r_.max_batch));
   const int64_t wanted = alive * (worst_trace + worst_prompt) + worst_prompt;
-  const int64_t blocks = std::max(worst_trace + 2 * worst_prompt, std::min(wanted, most));
+  const int64_t blocks = std::max(worst_trace + 2 * worst_prompt, std::min(wanted, most)) + 1;
   pool_ = BlockPool(static_cast<int32_t>(blocks));
+  spare_block_ = pool_.next();
+  pool_.take();
   stores_ = network_.make_stores(memory_, blocks);
 }
 
@@ -258,13 +264,24 @@ void Generator::first_tokens(std::vector<Trace*>& traces) {
   const float* hidden = hidden_.upload(rows);
   const float* normed = network_.final_norm(hidden, index_.upload(index), static_cast<int64_t>(index.size()), false);
   living_.insert(living_.end(), traces.begin(), traces.end());
-  sample_rows(normed, traces);
+  sample_rows(head_logits(normed, static_cast<int64_t>(index.size())), traces);
+}
+
+// Rows that no trace needs, up to `rows`: they read and write the spare block, and nobody looks at what comes out.
+void Generator::add_spare_rows(RowPlan& plan, int64_t rows) const {
+  BlockList list;
+  while (plan.rows() < rows) {
+    if (list.keys == kv_block) list = BlockList();
+    bool used = false;
+    const int32_t row = plan.add_row(0, list, 0, spare_block_, &used);
+    plan.add_run(plan.add_view(list), row, list.keys);
+    plan.end_family();
+  }
 }
 
 void Generator::decode() {
   const Stopwatch watch(out_.decode_seconds);
   RowPlan plan;
-  std::vector<int32_t> index;
   for (Trace* trace : living_) {
     bool used = false;
     const int32_t row = plan.add_row(trace->ids.back(), trace->list, trace->own_from, pool_.next(), &used);
@@ -276,19 +293,31 @@ void Generator::decode() {
     plan.add_run(plan.add_view(trace->list), row, trace->list.keys);
     plan.end_family();
     trace->unread = 0;
-    index.push_back(row);
   }
-  const float* hidden = forward(plan);
-  const float* normed = network_.final_norm(hidden, index_.upload(index), static_cast<int64_t>(index.size()), false);
-  std::vector<Trace*> traces = living_;
-  sample_rows(normed, traces);
+  const int64_t rows = ops_.decode_rows(plan.rows());
+  add_spare_rows(plan, rows);
+  std::vector<int32_t> index(static_cast<size_t>(rows));
+  std::iota(index.begin(), index.end(), 0);
+  device_.upload(plan);
+  const int32_t* all = index_.upload(index);
+  ops_.decode_pass({rows, spec_.attention(), device_.views, device_.runs}, [&] {
+    const float* hidden = network_.forward(device_, stores_, control_);
+    head_logits(network_.final_norm(hidden, all, rows, false), rows);
+  });
+  const std::vector<Trace*> traces = living_;
+  sample_rows(logits_.floats(rows * r_.usable_vocab), traces);
 }
 
-// Samples one token for each of `traces` from its row of `normed`, and takes the finished ones out of the living.
-void Generator::sample_rows(const float* normed, const std::vector<Trace*>& traces) {
+// Logits [rows, usable_vocab] of final hidden states, in logits_.
+const float* Generator::head_logits(const float* normed, int64_t rows) {
+  float* logits = logits_.floats(rows * r_.usable_vocab);
+  ops_.matmul({rows, r_.usable_vocab, spec_.hidden, normed, network_.weights().weights().head, nullptr, logits, false});
+  return logits;
+}
+
+// Samples one token for each of `traces` from its row of logits, and takes the finished ones out of the living.
+void Generator::sample_rows(const float* logits, const std::vector<Trace*>& traces) {
   const int64_t rows = static_cast<int64_t>(traces.size()), vocab = r_.usable_vocab;
-  float* logits = logits_.floats(rows * vocab);
-  ops_.matmul({rows, vocab, spec_.hidden, normed, network_.weights().weights().head, nullptr, logits, false});
   std::vector<double> uniform(traces.size());
   for (size_t i = 0; i < traces.size(); i++)
     uniform[i] =

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace vf {
 
@@ -332,6 +333,14 @@ struct SampleArgs {
   float* logprob;  // [rows], host memory
 };
 
+// A decode pass: `rows` runs of one row each.
+struct DecodePass {
+  int64_t rows;
+  Heads heads;
+  KvViews views;
+  AttentionRuns runs;
+};
+
 class Ops {
  public:
   virtual ~Ops() = default;
@@ -371,6 +380,12 @@ class Ops {
   // sum of squares in double, over fixed blocks added in order
   virtual double squared_norm(const float* x, int64_t count) = 0;
   virtual void sample(const SampleArgs&) = 0;
+
+  // How many rows a decode pass of `rows` had better have: a backend that replays recorded passes wants few sizes.
+  virtual int64_t decode_rows(int64_t rows) const { return rows; }
+  // Does `work`: the ops of a decode pass, on buffers that stay where they are from pass to pass, without upload or
+  // download. A backend may record them and replay the recording for a pass of the same size. `work` may not run then.
+  virtual void decode_pass(const DecodePass&, const std::function<void()>& work) { work(); }
 };
 
 }  // namespace vf

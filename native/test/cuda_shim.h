@@ -337,7 +337,39 @@ inline void run_block(Block& b) {
   block = outer;
 }
 
+// What a stream capture keeps instead of doing it, with the arguments as they were.
+using Graph = std::vector<std::function<void()>>;
+inline Graph* captured = nullptr;
+
+// Ends the program where a captured stream is used for what a graph can't hold.
+inline void refuse_in_capture(const char* what) {
+  if (!captured) return;
+  std::fprintf(stderr, "cuda shim: %s while a stream is captured\n", what);
+  std::abort();
+}
+inline void do_or_capture(std::function<void()> work) {
+  if (captured) {
+    captured->push_back(std::move(work));
+  } else {
+    work();
+  }
+}
+
 inline std::mutex launching;
+
+inline void run_grid(dim3 grid, dim3 size, size_t shared_bytes, const std::function<void()>& body) {
+  const std::lock_guard<std::mutex> one_at_a_time(launching);
+  Block b;
+  b.grid = grid;
+  b.size = size;
+  b.shared.resize(shared_bytes + 128);
+  b.body = body;
+  for (const int i : make_order(static_cast<int>(grid.x * grid.y * grid.z))) {
+    const unsigned at = static_cast<unsigned>(i);
+    b.index = {at % grid.x, at / grid.x % grid.y, at / (grid.x * grid.y)};
+    run_block(b);
+  }
+}
 
 inline void launch(dim3 grid, dim3 size, size_t shared_bytes, void* /*stream*/, std::function<void()> body) {
   if (size.x * size.y * size.z > 1024 || shared_bytes > most_shared || grid.y > 65535 || grid.z > 65535 ||
@@ -348,17 +380,7 @@ inline void launch(dim3 grid, dim3 size, size_t shared_bytes, void* /*stream*/, 
         grid.x, grid.y, grid.z, size.x, size.y, size.z, shared_bytes);
     std::abort();
   }
-  const std::lock_guard<std::mutex> one_at_a_time(launching);
-  Block b;
-  b.grid = grid;
-  b.size = size;
-  b.shared.resize(shared_bytes + 128);
-  b.body = std::move(body);
-  for (const int i : make_order(static_cast<int>(grid.x * grid.y * grid.z))) {
-    const unsigned at = static_cast<unsigned>(i);
-    b.index = {at % grid.x, at / grid.x % grid.y, at / (grid.x * grid.y)};
-    run_block(b);
-  }
+  do_or_capture([=] { run_grid(grid, size, shared_bytes, body); });
 }
 
 inline void* dynamic_shared() {
@@ -424,6 +446,7 @@ inline const char* cudaGetErrorString(cudaError_t error) {
 }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  vf_shim::refuse_in_capture("cudaMalloc");
   if (vf_shim::memory_used + bytes > vf_shim::memory_limit) return cudaErrorMemoryAllocation;
   void* block = std::aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
   if (!block) return cudaErrorMemoryAllocation;
@@ -434,6 +457,7 @@ inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {
+  vf_shim::refuse_in_capture("cudaFree");
   if (!memory) return cudaSuccess;
   char* block = static_cast<char*>(memory) - 256;
   size_t bytes;
@@ -447,12 +471,13 @@ inline cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   *free_bytes = vf_shim::memory_limit - vf_shim::memory_used;
   return cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
-  std::memmove(to, from, bytes);
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  if (kind != cudaMemcpyDeviceToDevice) vf_shim::refuse_in_capture("a copy from or to the host");
+  vf_shim::do_or_capture([=] { std::memmove(to, from, bytes); });
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
-  std::memset(to, value, bytes);
+  vf_shim::do_or_capture([=] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
@@ -460,7 +485,40 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  vf_shim::refuse_in_capture("cudaStreamSynchronize");
+  return cudaSuccess;
+}
+using cudaGraph_t = vf_shim::Graph*;
+using cudaGraphExec_t = vf_shim::Graph*;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  vf_shim::refuse_in_capture("cudaStreamBeginCapture");
+  vf_shim::captured = new vf_shim::Graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  *graph = vf_shim::captured;
+  vf_shim::captured = nullptr;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* recording, cudaGraph_t graph, unsigned long long) {
+  *recording = new vf_shim::Graph(*graph);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t recording, cudaStream_t) {
+  vf_shim::refuse_in_capture("cudaGraphLaunch");
+  for (const auto& node : *recording) node();
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t recording) {
+  delete recording;
+  return cudaSuccess;
+}
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 inline cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
