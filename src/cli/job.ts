@@ -3,7 +3,7 @@
 import { callOptions, type Resolved, resolveConfig, transientNames } from '../config/resolve.js';
 import type { CommandName } from '../config/schema.js';
 import { VfError } from '../errors.js';
-import type { Emit } from '../run/events.js';
+import type { Emit, RunEvent } from '../run/events.js';
 import { emitter, runLog } from '../run/log.js';
 import { openRun, placeRun, type RunStore, readStoredConfig } from '../run/store.js';
 import { openReporter, type Reporter, reporterKind, type Terminal } from '../ui/reporter.js';
@@ -88,8 +88,12 @@ async function session(resolved: Resolved<JobName>, parts: Session): Promise<voi
     void reporter.close();
     if (parts.left !== null) writeErr(`${parts.left}\n`);
   });
+  let started = false;
   const sinks = parts.store === null ? [] : [runLog(parts.store)];
-  const emit = emitter(parts.run, [...sinks, reporter.event]);
+  const begin = (event: RunEvent) => {
+    if (event.event === 'start') started = true;
+  };
+  const emit = emitter(parts.run, [begin, ...sinks, reporter.event]);
   const began = performance.now();
   try {
     const work = await parts.work(emit, interrupt);
@@ -100,7 +104,8 @@ async function session(resolved: Resolved<JobName>, parts: Session): Promise<voi
     if (parts.store !== null && !('report' in work)) writeReport(parts.store.folder);
     await reporter.close();
   } catch (error) {
-    await fail(error, reporter, emit, json);
+    // Before its start there is no run: nothing of it stays.
+    await fail(error, reporter, started ? emit : emitter(null, [reporter.event]), json);
   } finally {
     interrupt.dispose();
     parts.store?.close();

@@ -9,7 +9,7 @@ import { scalarRecord, textRecord, versionRecord } from './tensorboard.js';
 export type EventSink = (event: RunEvent) => void;
 
 /**
- * The sink that writes a run's files. Step and eval lines of metrics.jsonl are `{event, step, metrics}`: no time, so that a
+ * The sink that writes a run's files, and keeps the run from its start on. Step and eval lines of metrics.jsonl are `{event, step, metrics}`: no time, so that a
  * resumed run's file equals an uninterrupted one's but for metrics that are times themselves.
  */
 export function runLog(store: RunStore): EventSink {
@@ -20,6 +20,7 @@ export function runLog(store: RunStore): EventSink {
   const seconds = (event: RunEvent) => Date.parse(event.time) / 1000;
   return (event) => {
     if (event.event === 'progress') return;
+    if (event.event === 'start') store.keep();
     events.append(event);
     if (event.event === 'step' || event.event === 'eval') {
       metrics.append({ event: event.event, step: event.step, metrics: event.metrics });

@@ -1,6 +1,6 @@
 /** The run store: makes or reopens a run's folder and writes its files. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
@@ -17,6 +17,7 @@ import {
   readJson,
 } from './folder.js';
 import { type AppendFile, openAppend } from './jsonl.js';
+import { dropReplaced, holdsReplaced, putBack, setRunAside } from './replaced.js';
 
 export interface PlaceOptions {
   command: string;
@@ -34,6 +35,10 @@ export function placeRun(options: PlaceOptions): string {
   if (out === null) return resume ? newestRun(command, root) : path.join(root, newRunName(command));
   if (existsSync(out) && !statSync(out).isDirectory()) {
     throw new VfError('VF_RUN_FOLDER', `--out ${out} is a file`, { hint: 'name a folder: --out runs/NAME' });
+  }
+  if (holdsReplaced(out)) {
+    refuseLocked(out);
+    putBack(out);
   }
   const taken = holdsRun(out);
   if (resume && !taken) {
@@ -97,6 +102,9 @@ export interface RunStore {
   lengths(): Record<string, number>;
   /** Merges `fields` into manifest.json. */
   manifest(fields: Record<string, unknown>): void;
+  /** The work has started: from now on the run stays, and one that it replaced is gone. */
+  keep(): void;
+  /** Lets go of the run. A new one that was never kept leaves nothing behind, and the one it replaced is back. */
   close(): void;
 }
 
@@ -107,8 +115,9 @@ const NEVER_CUT: ReadonlySet<string> = new Set([RUN_FILES.verdicts, RUN_FILES.re
 export function openRun(options: OpenOptions): RunStore {
   const { folder, command, resume, force, config } = options;
   if (force && holdsRun(folder)) refuseLocked(folder);
-  if (force) removeRun(folder);
+  if (force && holdsRun(folder)) setRunAside(folder);
   mkdirSync(folder, { recursive: true });
+  let kept = resume;
   const unlock = lock(folder);
   const root = path.join(folder, RUN_FILES.checkpoints);
   mkdirSync(root, { recursive: true });
@@ -135,8 +144,16 @@ export function openRun(options: OpenOptions): RunStore {
       const target = path.join(folder, RUN_FILES.manifest);
       writeAtomic(target, JSON.stringify({ ...readJson(target), ...fields }, null, 2) + '\n');
     },
+    keep: () => {
+      kept = true;
+      dropReplaced(folder);
+    },
     close: () => {
       for (const opened of files.values()) opened.close();
+      if (!kept) {
+        putBack(folder);
+        if (readdirSync(folder).length === 0) rmdirSync(folder);
+      }
       unlock();
     },
   };
@@ -179,12 +196,6 @@ function configText(config: RunConfig, origins: Readonly<Record<string, string>>
       return `${name}: ${text}  # ${origins[name] ?? 'default'}`;
     });
   return `# Settings of this run, and where each came from.\n${lines.join('\n')}\n`;
-}
-
-/** Deletes what a run wrote in `folder`, and nothing else. */
-function removeRun(folder: string): void {
-  for (const name of Object.values(RUN_FILES))
-    rmSync(path.join(folder, name), { recursive: true, force: true });
 }
 
 /** @throws VF_RUN_BUSY when a living process of this machine holds the run. */

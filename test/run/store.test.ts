@@ -1,7 +1,7 @@
 /** Run folders: names, refusals, stored settings, and files cut back on resume. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -10,13 +10,16 @@ import { saveCheckpoint } from '../../src/run/checkpoint.js';
 import { listRuns, newestRun, newRunName, resolveModelPath } from '../../src/run/folder.js';
 import { emitter, runLog } from '../../src/run/log.js';
 import { openRun, placeRun, readStoredConfig } from '../../src/run/store.js';
+import { vf } from '../cli/vf.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'vf-store-'));
 const { values, origins } = resolveConfig('train', { flags: { seed: '5' }, env: {} });
 const config = { values, origins, transient: transientNames('train') };
 
 function begin(folder: string, resume = false, force = false) {
-  return openRun({ folder, command: 'train', resume, force, config });
+  const store = openRun({ folder, command: 'train', resume, force, config });
+  store.keep();
+  return store;
 }
 
 function checkpoint(folder: string, step: number, lengths: () => Record<string, number>) {
@@ -51,6 +54,30 @@ test('a folder that holds a run is refused without --resume or --force', () => {
   assert.equal(placeRun({ ...place, force: true }), folder);
   assert.throws(() => placeRun({ ...place, command: 'sft', resume: true }), /run of vf train, not of vf sft/);
   assert.throws(() => placeRun({ ...place, out: path.join(root, 'none'), resume: true }), /no run to resume/);
+});
+
+test('a run that never starts leaves nothing behind, and one that --force replaced is back', () => {
+  const fresh = path.join(root, 'never', 'started');
+  openRun({ folder: fresh, command: 'train', resume: false, force: false, config }).close();
+  assert.ok(!existsSync(fresh));
+  const folder = path.join(root, 'replaced');
+  const first = begin(folder);
+  first.file('events.jsonl').append({ a: 1 });
+  first.close();
+  writeFileSync(path.join(folder, 'notes.txt'), 'mine');
+  const second = openRun({ folder, command: 'train', resume: false, force: true, config });
+  second.file('events.jsonl').append({ b: 2 });
+  second.close();
+  assert.equal(readFileSync(path.join(folder, 'events.jsonl'), 'utf8'), '{"a":1}\n');
+  assert.equal(readFileSync(path.join(folder, 'notes.txt'), 'utf8'), 'mine');
+  // killed before its start: the next call finds the old run again
+  mkdirSync(path.join(folder, '.replaced'));
+  for (const name of ['config.yaml', 'manifest.json', 'events.jsonl'])
+    renameSync(path.join(folder, name), path.join(folder, '.replaced', name));
+  writeFileSync(path.join(folder, 'manifest.json'), '{}');
+  placeRun({ command: 'train', out: folder, resume: true, force: false });
+  assert.equal(readFileSync(path.join(folder, 'events.jsonl'), 'utf8'), '{"a":1}\n');
+  assert.ok(!existsSync(path.join(folder, '.replaced')));
 });
 
 test('--force deletes the old run and leaves other files alone', () => {
@@ -186,4 +213,20 @@ test('events go to their files: all but progress to events, steps and evaluation
     { event: 'eval', step: 1, metrics: { 'eval/bundled/accuracy': 0.5 } },
   ]);
   assert.equal(lines('samples.jsonl')[0].traces[0].text, '\u001b[2J');
+});
+
+test('vf train with a mistyped path exits with 2 and leaves no folder; with --force the old run stays', async () => {
+  const out = path.join(root, 'typed');
+  const fresh = await vf(['train', '--data', 'nope.jsonl', '--out', out, '--json']);
+  assert.equal(fresh.code, 2);
+  const end = JSON.parse(fresh.stdout.trimEnd().split('\n').at(-1)!);
+  assert.equal(end.event, 'end');
+  assert.equal(end.run, null);
+  assert.ok(!existsSync(out));
+  const first = begin(out);
+  first.file('events.jsonl').append({ a: 1 });
+  first.close();
+  const { code } = await vf(['train', '--data', 'nope.jsonl', '--out', out, '--force']);
+  assert.equal(code, 2);
+  assert.equal(readFileSync(path.join(out, 'events.jsonl'), 'utf8'), '{"a":1}\n');
 });
