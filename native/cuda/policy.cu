@@ -1,6 +1,8 @@
-// From answer log-probs or given rewards to the weight of every span token, in double: a block a group, a thread a
-// trace.
+// From answer log-probs or given rewards to the weight of every span token: a block a group, a thread a trace.
 #include "cuda_ops.h"
+
+#define VF_POLICY_FUNCTION __device__
+#include "../ops/policy_math.h"
 
 namespace vf {
 
@@ -8,172 +10,36 @@ namespace {
 
 constexpr int threads = 64;
 
-// A trace's reward and what its answer tokens' exact weights are made of.
-struct TraceReward {
-  double log_value;  // log R, exponent included; for log_probability this is R
-  double value;      // R
-  double log_base;   // log of what the exponent is applied to
-  double advantage;
-  int32_t best;     // mean_probability: the continuation that counts
-  int32_t missing;  // no reward is known: out of the baseline, weight 0
+struct DeviceMath {
+  static __device__ double exp(double x) { return ::exp(x); }
+  static __device__ double log(double x) { return ::log(x); }
 };
-
-__device__ bool is_empty(const PolicyWeightsArgs& a, int32_t c) {
-  return a.answer_offsets[c] == a.answer_offsets[c + 1];
-}
-
-__device__ double continuation_log(const PolicyWeightsArgs& a, int32_t c) {
-  double sum = 0;
-  for (int32_t t = a.answer_offsets[c]; t < a.answer_offsets[c + 1]; t++) sum += a.answer_logprob[t];
-  return sum;
-}
-
-// log sum_c exp(sum_t lp) over continuations that have tokens.
-__device__ double summed_log(const PolicyWeightsArgs& a, int32_t trace) {
-  double largest = -INFINITY, sum = 0;
-  for (int32_t c = a.continuation_offsets[trace]; c < a.continuation_offsets[trace + 1]; c++) {
-    if (is_empty(a, c)) continue;
-    const double s = continuation_log(a, c);
-    if (s == -INFINITY) continue;
-    if (s > largest) {
-      sum = sum * exp(largest - s) + 1;
-      largest = s;
-    } else {
-      sum += exp(s - largest);
-    }
-  }
-  return sum == 0 ? -INFINITY : largest + log(sum);
-}
-
-// log of the mean token probability of the best continuation.
-__device__ double mean_log(const PolicyWeightsArgs& a, int32_t trace, int32_t& best) {
-  double highest = 0;
-  best = -1;
-  for (int32_t c = a.continuation_offsets[trace]; c < a.continuation_offsets[trace + 1]; c++) {
-    if (is_empty(a, c)) continue;
-    double sum = 0;
-    for (int32_t t = a.answer_offsets[c]; t < a.answer_offsets[c + 1]; t++)
-      sum += exp(static_cast<double>(a.answer_logprob[t]));
-    const double mean = sum / (a.answer_offsets[c + 1] - a.answer_offsets[c]);
-    if (best < 0 || mean > highest || mean != mean) {
-      highest = mean;
-      best = c;
-    }
-  }
-  return best < 0 ? -INFINITY : log(highest);
-}
-
-__device__ TraceReward trace_reward(const PolicyWeightsArgs& a, int32_t trace) {
-  TraceReward r{-INFINITY, 0, -INFINITY, 0, -1, 0};
-  switch (a.reward) {
-    case RewardKind::probability:
-      r.log_base = summed_log(a, trace);
-      break;
-    case RewardKind::mean_probability:
-      r.log_base = mean_log(a, trace, r.best);
-      break;
-    case RewardKind::log_probability:
-      r.log_value = r.value = r.log_base = summed_log(a, trace);
-      return r;
-    case RewardKind::given:
-      // With given advantages there is no reward to know.
-      r.value = a.advantage == AdvantageKind::given ? static_cast<double>(NAN) : static_cast<double>(a.given[trace]);
-      r.log_value = r.value < 0 ? static_cast<double>(NAN) : log(r.value);
-      r.missing = a.given[trace] != a.given[trace];
-      return r;
-  }
-  r.log_value = r.log_base == -INFINITY ? -INFINITY : a.exponent * r.log_base;
-  r.value = exp(r.log_value);
-  return r;
-}
-
-// The lowest finite log R of the group; +inf where it has none. A NaN stays.
-__device__ double lowest_log(const TraceReward* rewards, int32_t count) {
-  double lowest = INFINITY;
-  for (int32_t i = 0; i < count; i++)
-    if (rewards[i].value != -INFINITY && !(rewards[i].value >= lowest)) lowest = rewards[i].value;
-  return lowest;
-}
-
-// The advantage of trace i, before a division by the group's deviation: sums of differences, so that equal rewards give
-// exactly 0.
-__device__ double raw_advantage(const PolicyWeightsArgs& a, int32_t begin, const TraceReward* rewards, int32_t count,
-                                int32_t known, int32_t i) {
-  if (rewards[i].missing) return 0;
-  if (a.advantage == AdvantageKind::none) return rewards[i].value;
-  if (a.advantage == AdvantageKind::given) return a.given[begin + i];
-  double difference = 0;
-  for (int32_t j = 0; j < count; j++)
-    if (!rewards[j].missing) difference += rewards[i].value - rewards[j].value;
-  if (a.advantage == AdvantageKind::rloo) return known > 1 ? difference / (known - 1) : 0;
-  return difference / known;
-}
-
-// d R / d logprob of token t of continuation c.
-__device__ double exact_weight(const PolicyWeightsArgs& a, const TraceReward& r, int32_t c, int32_t t) {
-  const double power = (a.exponent - 1) * r.log_base;
-  if (a.reward == RewardKind::given) return a.advantage == AdvantageKind::given ? 0 : r.value;
-  if (a.reward == RewardKind::mean_probability) {
-    const double n = a.answer_offsets[c + 1] - a.answer_offsets[c], log_p = a.answer_logprob[t];
-    return c != r.best || log_p == -INFINITY ? 0 : a.exponent * exp(power + log_p) / n;
-  }
-  const double log_p = continuation_log(a, c);
-  if (log_p == -INFINITY) return 0;
-  return a.reward == RewardKind::log_probability ? exp(log_p - r.log_base) : a.exponent * exp(power + log_p);
-}
-
-__device__ void write_trace(const PolicyWeightsArgs& a, int32_t trace, const TraceReward& r, bool skip) {
-  a.log_reward[trace] = static_cast<float>(r.log_value);
-  a.reward_value[trace] = static_cast<float>(r.value);
-  a.advantage_value[trace] = static_cast<float>(skip ? 0 : r.advantage);
-  a.trace_weight[trace] = static_cast<float>(skip || r.missing ? 0 : r.advantage * a.scale);
-  for (int32_t c = a.continuation_offsets[trace]; c < a.continuation_offsets[trace + 1]; c++) {
-    double weight = 0;
-    for (int32_t t = a.answer_offsets[c]; t < a.answer_offsets[c + 1]; t++) {
-      if (skip || r.missing || a.answer_weight == AnswerWeight::none) {
-        weight = 0;
-      } else if (a.answer_weight == AnswerWeight::one) {
-        weight = 1;
-      } else if (a.answer_weight == AnswerWeight::advantage) {
-        weight = r.advantage;
-      } else if (t == a.answer_offsets[c] || a.reward == RewardKind::mean_probability) {
-        weight = exact_weight(a, r, c, t);  // only a mean's tokens differ in weight
-      }
-      a.answer_token_weight[t] = static_cast<float>(weight * a.scale);
-    }
-  }
-}
+using Math = PolicyMath<DeviceMath>;
 
 __global__ void __launch_bounds__(threads) policy_weights(PolicyWeightsArgs a, TraceReward* all) {
   const int32_t begin = a.group_offsets[blockIdx.x], count = a.group_offsets[blockIdx.x + 1] - begin;
   TraceReward* rewards = all + begin;
-  for (int32_t i = threadIdx.x; i < count; i += threads) rewards[i] = trace_reward(a, begin + i);
+  for (int32_t i = threadIdx.x; i < count; i += threads) rewards[i] = Math::trace_reward(a, begin + i);
   __syncthreads();
   bool signal = count > 0;
   if (signal && a.reward == RewardKind::log_probability) {
-    const double lowest = lowest_log(rewards, count);
+    const double lowest = Math::lowest_log(rewards, count);
     __syncthreads();
     signal = !(lowest == INFINITY);
     for (int32_t i = threadIdx.x; signal && i < count; i += threads)
       if (rewards[i].value == -INFINITY) rewards[i].value = lowest;
     __syncthreads();
   }
-  int32_t known = 0;
-  for (int32_t i = 0; i < count; i++) known += rewards[i].missing ? 0 : 1;
+  const int32_t known = Math::known_rewards(rewards, count);
   for (int32_t i = threadIdx.x; signal && i < count; i += threads)
-    rewards[i].advantage = raw_advantage(a, begin, rewards, count, known, i);
+    rewards[i].advantage = Math::raw_advantage(a, begin, rewards, count, known, i);
   __syncthreads();
-  double deviation = 1;
-  if (a.advantage == AdvantageKind::standardized && known > 1) {
-    double squares = 0;
-    for (int32_t i = 0; i < count; i++) squares += rewards[i].advantage * rewards[i].advantage;
-    deviation = sqrt(squares / (known - 1)) + 1e-6;
-  }
+  const double deviation = Math::deviation(a, rewards, count, known);
   __syncthreads();
-  if (signal) signal = a.advantage == AdvantageKind::rloo ? known > 1 : known > 0;
+  signal = signal && Math::has_signal(a, known);
   for (int32_t i = threadIdx.x; i < count; i += threads) {
     rewards[i].advantage /= deviation;
-    write_trace(a, begin + i, rewards[i], !signal);
+    Math::write_trace(a, begin + i, rewards[i], !signal);
   }
   if (threadIdx.x == 0) a.skipped[blockIdx.x] = signal ? 0 : 1;
 }
