@@ -25,17 +25,18 @@ export function streamWord(purpose: number, step: number): number {
 
 /** Writes the four words of counter (c0, c1, c2, c3) to `out`. */
 export function philox(key: Key, c0: number, c1: number, c2: number, c3: number, out: Uint32Array): void {
-  let k0 = key.low;
-  let k1 = key.high;
+  // Words are signed 32-bit integers in here: the bits are the same, and no step leaves the range of small integers.
+  let k0 = key.low | 0;
+  let k1 = key.high | 0;
   for (let round = 0; round < 10; round++) {
-    const n0 = (highProduct(0xcd9e8d57, c2) ^ c1 ^ k0) >>> 0;
-    const n2 = (highProduct(0xd2511f53, c0) ^ c3 ^ k1) >>> 0;
-    c1 = Math.imul(0xcd9e8d57, c2) >>> 0;
-    c3 = Math.imul(0xd2511f53, c0) >>> 0;
+    const n0 = highProduct(0xcd9e8d57, c2) ^ c1 ^ k0;
+    const n2 = highProduct(0xd2511f53, c0) ^ c3 ^ k1;
+    c1 = Math.imul(0xcd9e8d57, c2);
+    c3 = Math.imul(0xd2511f53, c0);
     c0 = n0;
     c2 = n2;
-    k0 = (k0 + 0x9e3779b9) >>> 0;
-    k1 = (k1 + 0xbb67ae85) >>> 0;
+    k0 = (k0 + 0x9e3779b9) | 0;
+    k1 = (k1 + 0xbb67ae85) | 0;
   }
   out[0] = c0;
   out[1] = c1;
@@ -43,10 +44,15 @@ export function philox(key: Key, c0: number, c1: number, c2: number, c3: number,
   out[3] = c3;
 }
 
-/** Upper 32 bits of a 64-bit product; every intermediate value is exact in a double. */
-function highProduct(a: number, b: number): number {
-  const low = a * (b & 0xffff);
-  return Math.floor((a * (b >>> 16) + Math.floor(low / 65536)) / 65536) >>> 0;
+/** Upper 32 bits of the 64-bit product of two unsigned words, as a signed one: by halves, none of whose sums wraps. */
+export function highProduct(a: number, b: number): number {
+  const aHigh = a >>> 16;
+  const aLow = a & 0xffff;
+  const bHigh = b >>> 16;
+  const bLow = b & 0xffff;
+  const first = Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16);
+  const second = Math.imul(aLow, bHigh) + (first & 0xffff);
+  return (Math.imul(aHigh, bHigh) + (first >>> 16) + (second >>> 16)) | 0;
 }
 
 /** 52 random bits and a half: in the open interval (0, 1), never 0, never 1. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keyOf, philox, toUnit, uniformAt } from '../src/random.js';
+import { highProduct, keyOf, philox, toUnit, uniformAt } from '../src/random.js';
 
 test('Philox 4x32-10 gives the published vectors', () => {
   const words = new Uint32Array(4);
@@ -17,6 +17,23 @@ test('Philox 4x32-10 gives the published vectors', () => {
     run(0x299f31d0a4093822n, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344),
     'd16cfe09 94fdcceb 5001e420 24126ea1',
   );
+});
+
+test('the upper word of a product is exact, at the ends of the range and anywhere in it', () => {
+  const exact = (a: number, b: number): number => Number((BigInt(a) * BigInt(b)) >> 32n);
+  assert.equal(highProduct(0xffffffff, 0xffffffff) >>> 0, 0xfffffffe);
+  assert.equal(highProduct(0xd2511f53, 0x80000000) >>> 0, 0x69288fa9);
+  assert.equal(highProduct(0x10000, 0x10000), 1);
+  assert.equal(highProduct(0xffff, 0x10001), 0);
+  const edges = [0, 1, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffff0000, 0xffffffff];
+  for (const a of edges) for (const b of edges) assert.equal(highProduct(a, b) >>> 0, exact(a, b));
+  const words = new Uint32Array(4);
+  for (let i = 0; i < 5000; i++) {
+    philox(keyOf(7), i, 0, 0, 0, words);
+    const [a, b] = [words[0]!, words[1]!];
+    assert.equal(highProduct(a, b) >>> 0, exact(a, b));
+    assert.equal(highProduct(a | 0, b | 0) >>> 0, exact(a, b), 'signed words are the same words');
+  }
 });
 
 test('uniform numbers are those of native/core/rng.h', () => {
