@@ -12,8 +12,9 @@ import { saveCheckpoint } from '../run/checkpoint.js';
 import type { Emit } from '../run/events.js';
 import type { RunStore } from '../run/store.js';
 import { promptText, type Template } from '../text/template.js';
-import type { Draw, LoopParts, LoopState } from '../train/loop.js';
+import type { Draw, LoopParts } from '../train/loop.js';
 import type { Schedule } from '../train/schedule.js';
+import type { LoopState } from '../train/steps.js';
 import { type ModelChoice, type OpenModel, openModel } from './open-model.js';
 
 /** Traces decoded together and tokens of a training pass when the user leaves the choice to the engine. */

@@ -2,13 +2,14 @@
 
 import type { Question } from '../data/question.js';
 import type { Policy } from '../native/policy.js';
-import type { OptimizerArgs, StepArgs, StepResult } from '../native/types.js';
+import type { StepArgs, StepResult } from '../native/types.js';
 import type { Objective, StepPlan } from '../objective/objective.js';
 import { type RolloutSettings, type RolloutStats, sampleGroups } from '../rollout/sample.js';
 import type { Group } from '../rollout/trajectory.js';
-import type { Emit, Metrics } from '../run/events.js';
+import type { Metrics } from '../run/events.js';
 import { packGroups } from './batch.js';
 import { learningRate, type Schedule } from './schedule.js';
+import { type LoopState, runSteps, type StepParts } from './steps.js';
 import { nothingTrained, updateWeights } from './update.js';
 
 export interface Draw {
@@ -17,16 +18,7 @@ export interface Draw {
   occurrence: number;
 }
 
-/** What a checkpoint must hold besides weights and moments. */
-export interface LoopState {
-  /** Steps done. */
-  step: number;
-  /** Optimizer updates done. */
-  updates: number;
-}
-
-export interface LoopParts {
-  policy: Policy;
+export interface LoopParts extends StepParts {
   /** The frozen start model, when the objective wants a KL penalty. */
   reference: Policy | null;
   objective: Objective;
@@ -35,57 +27,31 @@ export interface LoopParts {
   draw(count: number): Draw[];
   prompt(questions: readonly Question[]): Promise<{ promptIds: Int32Array; patches: Int32Array[] }[]>;
   decode(ids: Int32Array): string;
-  optimizer: Omit<OptimizerArgs, 'lr' | 'updatesDone'>;
   schedule: Schedule;
-  steps: number;
   promptsPerStep: number;
-  microBatchTokens: number;
-  recompute: boolean;
-  /** Held-out metrics at `step`; called at step 0, every `evalEvery` steps and after the last. */
-  evaluate: ((policy: Policy, step: number) => Promise<Metrics>) | null;
-  evalEvery: number;
-  save(state: LoopState): Promise<void>;
-  saveEvery: number;
   /** All groups of a step, for samples.jsonl. */
   record(step: number, groups: Group[], result: StepResult): Promise<void>;
   /** Looks at the first groups of a fresh run before any update (the probe's figures for step 0). */
   firstLook?: (groups: Group[], plan: StepPlan, stats: RolloutStats) => Promise<void>;
-  /** True once a person asked to stop: the step in hand is finished and saved. */
-  stopRequested(): boolean;
-  emit: Emit;
 }
 
 /** Runs from `state` to the last step, or until asked to stop. Returns the state reached. */
-export async function runLoop(parts: LoopParts, state: LoopState): Promise<LoopState> {
-  const { emit, evaluate, policy } = parts;
-  const now = { ...state };
-  if (evaluate && now.step === 0) emit({ event: 'eval', step: 0, metrics: await evaluate(policy, 0) });
-  let saved = now.step;
-  while (now.step < parts.steps && !parts.stopRequested()) {
-    const step = now.step + 1;
-    const started = performance.now();
-    const { groups, stats } = await rollout(parts, step);
-    const plan = await parts.objective.plan(groups, step);
-    if (step === 1 && plan.groups.length > 0) await parts.firstLook?.(groups, plan, stats);
-    const args = stepArgs(parts, plan, step, now.updates);
-    const result =
-      plan.groups.length === 0 ? nothingTrained() : await updateWeights(parts.policy, parts.reference, args);
-    now.step = step;
-    now.updates += result.updates;
-    const seconds = (performance.now() - started) / 1000;
-    emit({ event: 'step', step, metrics: stepMetrics(parts, plan, stats, result, args, seconds) });
-    await parts.record(step, plan.groups, result);
-    const last = step === parts.steps;
-    if (evaluate && (last || (parts.evalEvery > 0 && step % parts.evalEvery === 0))) {
-      emit({ event: 'eval', step, metrics: await evaluate(policy, step) });
-    }
-    if (last || (parts.saveEvery > 0 && step % parts.saveEvery === 0)) {
-      await parts.save(now);
-      saved = step;
-    }
-  }
-  if (saved !== now.step) await parts.save(now);
-  return now;
+export function runLoop(parts: LoopParts, state: LoopState): Promise<LoopState> {
+  return runSteps(parts, state, (step, updatesDone) => policyStep(parts, step, updatesDone));
+}
+
+async function policyStep(parts: LoopParts, step: number, updatesDone: number): Promise<number> {
+  const started = performance.now();
+  const { groups, stats } = await rollout(parts, step);
+  const plan = await parts.objective.plan(groups, step);
+  if (step === 1 && plan.groups.length > 0) await parts.firstLook?.(groups, plan, stats);
+  const args = stepArgs(parts, plan, step, updatesDone);
+  const result =
+    plan.groups.length === 0 ? nothingTrained() : await updateWeights(parts.policy, parts.reference, args);
+  const seconds = (performance.now() - started) / 1000;
+  parts.emit({ event: 'step', step, metrics: stepMetrics(parts, plan, stats, result, args, seconds) });
+  await parts.record(step, plan.groups, result);
+  return result.updates;
 }
 
 /** Samples the groups of a step. */
