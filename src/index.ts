@@ -16,6 +16,7 @@ export { type VoteOptions, vote } from './objective/vote.js';
 export { type RolloutRequest, type RolloutSettings, sampleGroups } from './rollout/sample.js';
 export type { Group, Trajectory } from './rollout/trajectory.js';
 export type { RunEvent } from './run/events.js';
+export { type ModelPlace, resolveModelPath } from './run/folder.js';
 export { extractBoxed, extractChoice } from './text/answer.js';
 export { canonical, equal } from './text/equal.js';
 export { checkBorder, encodePatches, requireBorder } from './text/patch.js';

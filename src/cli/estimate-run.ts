@@ -5,10 +5,9 @@ import { resolveConfig } from '../config/resolve.js';
 import { type MemoryNeeds, memoryPlan, whatFits } from '../model/estimate.js';
 import { loadModelFolder } from '../model/folder.js';
 import { addon } from '../native/binding.js';
-import { resolveModelPath } from '../run/folder.js';
 import { openTokenizer } from '../text/tokenizer.js';
 import type { Call } from './command.js';
-import { bundledModel, chooseDevice } from './open-model.js';
+import { chooseDevice, modelFolder } from './open-model.js';
 import { writeOut } from './output.js';
 import { DEFAULT_BATCH, DEFAULT_MICRO_BATCH } from './training-parts.js';
 
@@ -18,8 +17,7 @@ const USUAL_GPU_BYTES = 80e9;
 /** Prints what the run would take, and, where that is more than the device has, by how much and what would fit. */
 export async function runEstimate({ flags }: Call): Promise<void> {
   const { settings } = resolveConfig('train', { flags, env: process.env });
-  const path = settings.model === 'bundled' ? bundledModel('tiny') : settings.model;
-  const { spec } = await loadModelFolder(resolveModelPath(path).folder, openTokenizer);
+  const { spec } = await loadModelFolder(modelFolder(settings.model), openTokenizer);
   const named = settings.device.startsWith('cuda') ? settings.device : chooseDevice(settings.device);
   const device = named === 'cpu' ? 'cpu' : 'cuda';
   const needs: MemoryNeeds = {

@@ -39,6 +39,11 @@ export function bundledModel(name: 'tiny' | 'tiny-t3rl'): string {
   return join(packageRoot, 'assets', name);
 }
 
+/** The Hugging Face folder that `--model` means: `bundled`, a run, a checkpoint, or itself. */
+export function modelFolder(given: string, bundled: 'tiny' | 'tiny-t3rl' = 'tiny'): string {
+  return resolveModelPath(given === 'bundled' ? bundledModel(bundled) : given).folder;
+}
+
 /** `auto` resolved: a usable GPU of this build, else the CPU. */
 export function chooseDevice(device: string): string {
   if (device === 'cpu') return device;
@@ -70,8 +75,7 @@ export async function openModel(
   choice: ModelChoice,
   options: { trainable: boolean; bundled?: 'tiny' | 'tiny-t3rl'; state?: TensorSource[] },
 ): Promise<OpenModel> {
-  const path = choice.model === 'bundled' ? bundledModel(options.bundled ?? 'tiny') : choice.model;
-  const folder = await loadModelFolder(resolveModelPath(path).folder, openTokenizer);
+  const folder = await loadModelFolder(modelFolder(choice.model, options.bundled), openTokenizer);
   const template = await resolveTemplate(folder.tokenizer, {
     name: choice.template ?? undefined,
     stated: folder.vf,

@@ -7,10 +7,9 @@ import { loadQuestions } from '../data/load.js';
 import type { Question } from '../data/question.js';
 import { VfError } from '../errors.js';
 import { readModelFolder } from '../model/folder.js';
-import { resolveModelPath } from '../run/folder.js';
 import { resolveTemplate, type Template } from '../text/template.js';
 import { openTokenizer, type Tokenizer } from '../text/tokenizer.js';
-import { bundledModel } from './open-model.js';
+import { modelFolder } from './open-model.js';
 import { writeOut } from './output.js';
 
 /** Flags that choose a tokenizer and a template. */
@@ -32,8 +31,7 @@ export async function openText(
       template: choice.border === null ? template : withBorder(template, choice.border),
     };
   }
-  const given = choice.model === 'bundled' ? bundledModel('tiny') : choice.model;
-  const model = await readModelFolder(resolveModelPath(given).folder);
+  const model = await readModelFolder(modelFolder(choice.model));
   const tokenizer = await openTokenizer(model.folder);
   const template = await resolveTemplate(tokenizer, {
     name: choice.template ?? undefined,

@@ -1,7 +1,7 @@
 /** Hugging Face model folders: config, weights checked by name and shape, and what else a model says of itself. */
 
 import { createHash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { VfError } from '../errors.js';
 import type { LoadArgs, ModelSpec, TensorDtype, TensorSource } from '../native/types.js';
@@ -16,7 +16,7 @@ const DTYPES: Record<string, TensorDtype> = { F32: 'f32', F16: 'f16', BF16: 'bf1
 const KNOWN_BUFFER = /\.rotary_emb\.inv_freq$|\.attn\.(masked_)?bias$/;
 
 export interface ModelFolder {
-  /** The concrete folder, after a run or checkpoint was resolved to it. */
+  /** Where it was read from; resolveModelPath of src/run finds it for a run or a checkpoint. */
   folder: string;
   spec: ModelSpec;
   /** One a parameter, in the order of parameterList. */
@@ -47,28 +47,18 @@ export type LoadedFolder<T extends TokenTable> = ModelFolder &
  * @param open makes the folder's tokenizer (openTokenizer of src/text/tokenizer).
  */
 export async function loadModelFolder<T extends TokenTable>(
-  path: string,
+  folder: string,
   open: (folder: string) => Promise<T>,
 ): Promise<LoadedFolder<T>> {
-  const model = await readModelFolder(path);
+  const model = await readModelFolder(folder);
   const tokenizer = await open(model.folder);
   const own = tokenizer.eosId === undefined ? [] : [tokenizer.eosId];
   const eosIds = ascending([...model.eosIds, ...own]);
   return { ...model, ...tokenizer.vocabulary(model.spec.vocab), eosIds, tokenizer };
 }
 
-/** The Hugging Face folder that a path stands for: itself, a checkpoint, or a run's latest checkpoint. */
-export async function resolveModelFolder(path: string): Promise<string> {
-  for (const checkpoints of [path, join(path, 'checkpoints')]) {
-    const latest = await readFile(join(checkpoints, 'latest'), 'utf8').catch(() => undefined);
-    if (latest !== undefined) return join(checkpoints, basename(latest.trim()));
-  }
-  return path;
-}
-
 /** Reads a folder's config and weight headers and checks every tensor by name, type and shape; reads no weights. */
-export async function readModelFolder(path: string): Promise<ModelFolder> {
-  const folder = await resolveModelFolder(path);
+export async function readModelFolder(folder: string): Promise<ModelFolder> {
   const configFile = join(folder, 'config.json');
   const config = await readJsonObject(configFile);
   if (config === undefined) {

@@ -137,18 +137,6 @@ describe('a model folder', () => {
     assert.match(notes.join(), /1 stored buffers are not used/);
   });
 
-  test('a run and a checkpoints folder stand for their latest checkpoint', async () => {
-    const run = join(root, 'run');
-    mkdirSync(join(run, 'checkpoints/step-2'), { recursive: true });
-    for (const name of ['config.json', 'model.safetensors']) {
-      writeFileSync(join(run, 'checkpoints/step-2', name), readFileSync(join(model(), name)));
-    }
-    writeFileSync(join(run, 'checkpoints/latest'), 'step-2\n');
-    for (const path of [run, join(run, 'checkpoints'), join(run, 'checkpoints/step-2')]) {
-      assert.equal((await readModelFolder(path)).folder, join(run, 'checkpoints/step-2'));
-    }
-  });
-
   test('a folder without config or weights says what it needs', async () => {
     await assert.rejects(readModelFolder(folderOf({})), { code: 'VF_MODEL_FILE', message: /config\.json/ });
     await assert.rejects(readModelFolder(folderOf({ 'config.json': CONFIG })), {

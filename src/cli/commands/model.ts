@@ -13,10 +13,9 @@ import { parameterCount } from '../../model/parameters.js';
 import { saveModelFolder } from '../../model/save.js';
 import { SHAPE_NAMES } from '../../model/shapes.js';
 import { megabytes } from '../../run/disk.js';
-import { resolveModelPath } from '../../run/folder.js';
 import { count } from '../../ui/format.js';
 import type { Call, CliCommand } from '../command.js';
-import { bundledModel, openModel } from '../open-model.js';
+import { modelFolder, openModel } from '../open-model.js';
 import { writeErr, writeOut } from '../output.js';
 
 const INFO = pick(OUTPUT_OPTIONS, 'json');
@@ -78,13 +77,9 @@ function freshFolder(out: string | null): string {
   return out;
 }
 
-function placeOf(given: string): string {
-  return resolveModelPath(given === 'bundled' ? bundledModel('tiny') : given).folder;
-}
-
 async function runInfo({ args, flags }: Call): Promise<void> {
   const { json } = resolveTable(INFO, { flags, env: process.env });
-  const model = await readModelFolder(placeOf(args[0]!));
+  const model = await readModelFolder(modelFolder(args[0]!));
   const parameters = parameterCount(model.spec);
   const types = [...new Set(model.tensors.map(({ dtype }) => dtype))];
   const sha256 = await modelHash(model.folder);
@@ -121,7 +116,7 @@ async function runInit({ flags }: Call): Promise<void> {
     out,
     seed,
     dtype,
-    ...(tokenizer === null ? {} : { tokenizer: placeOf(tokenizer) }),
+    ...(tokenizer === null ? {} : { tokenizer: modelFolder(tokenizer) }),
   });
   if (json) return writeOut(`${JSON.stringify({ out, shape, parameters, seed, dtype })}\n`);
   writeOut(`${out}\n`);
