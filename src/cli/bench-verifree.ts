@@ -6,6 +6,7 @@ import { invalidValue } from '../errors.js';
 import { evaluateQuestions, evaluationMetrics } from '../eval/evaluate.js';
 import { CAREFUL_OPENER } from '../recipe/verifree-traces.js';
 import { closingTag } from '../text/template.js';
+import { DEFAULT_BATCH, DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import { endPoints, finishRun } from './bench-runs.js';
 import { listenForInterrupt } from './interrupt.js';
 import { type OpenModel, openModel } from './open-model.js';
@@ -115,12 +116,12 @@ async function forcedScore(model: OpenModel, start: string): Promise<number> {
       topK: 0,
       eosIds: model.folder.eosIds,
       stops: [closingTag(template)],
-      maxBatch: 128,
+      maxBatch: DEFAULT_BATCH,
     },
     border: template.border,
     samples: 1,
     confidence: false,
-    microBatchTokens: 4096,
+    microBatchTokens: DEFAULT_MICRO_BATCH,
   });
   return evaluationMetrics('test', judged)['eval/test/accuracy']!;
 }

@@ -7,6 +7,7 @@ import { PURPOSE, uniformAt } from '../random.js';
 import { type RolloutSettings, type RolloutStats, ragged, sampleGroups } from '../rollout/sample.js';
 import { stepArgs } from '../train/loop.js';
 import { supervisedArgs } from '../train/supervised.js';
+import { DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 
 /** Lengths in tokens; they stand in every record. */
 export const TRAIN_SIZES = { rows: 16, tokens: 256 } as const;
@@ -15,8 +16,6 @@ export const STEP_SIZES = { questions: 4, group: 8, prompt: 64, trace: 128, patc
 
 /** AdamW's settings in the training benchmark, ours and the peer's. */
 export const TRAIN_OPTIMIZER = { lr: 1e-3, beta1: 0.9, beta2: 0.95, eps: 1e-8, weightDecay: 0.01 } as const;
-
-const MICRO_BATCH = 4096;
 
 /** Two ids at the end of the vocabulary spell the border; every other token is one letter. */
 const BORDER = ['<', 'answer'] as const;
@@ -61,7 +60,7 @@ export async function trainOnce(
       {
         wholeRow: true,
         update,
-        microBatchTokens: MICRO_BATCH,
+        microBatchTokens: DEFAULT_MICRO_BATCH,
         recompute: false,
         optimizer: { ...TRAIN_OPTIMIZER, clipNorm: 0, updatesDone },
       },
@@ -154,7 +153,7 @@ export async function verifreeOnce(
       schedule: { kind: 'constant', lr: TRAIN_OPTIMIZER.lr, warmupSteps: 0, totalSteps: 1, floor: 0 },
       optimizer: { ...TRAIN_OPTIMIZER, clipNorm: 1 },
       rollout: settings,
-      microBatchTokens: MICRO_BATCH,
+      microBatchTokens: DEFAULT_MICRO_BATCH,
       recompute: false,
     },
     await objective.plan(groups, step),

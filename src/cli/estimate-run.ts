@@ -6,10 +6,10 @@ import { type MemoryNeeds, memoryPlan, whatFits } from '../model/estimate.js';
 import { loadModelFolder } from '../model/folder.js';
 import { addon } from '../native/binding.js';
 import { openTokenizer } from '../text/tokenizer.js';
+import { DEFAULT_BATCH, DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import type { Call } from './command.js';
 import { chooseDevice, modelFolder } from './open-model.js';
 import { writeOut } from './output.js';
-import { DEFAULT_BATCH, DEFAULT_MICRO_BATCH } from './training-parts.js';
 
 /** A GPU that no device here can be asked about: what most plans are made for. */
 const USUAL_GPU_BYTES = 80e9;

@@ -14,6 +14,7 @@ import { tasksNamed } from '../eval/tasks/all.js';
 import { writeAtomic } from '../run/disk.js';
 import type { EvaluationReport, ReplyRow, TaskReport } from '../run/evaluation.js';
 import { RUN_FILES, readJson } from '../run/folder.js';
+import { DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import { extractorHash, keptReplies } from './eval-files.js';
 import { evaluatedRun, promptStyle, taskSettings } from './eval-settings.js';
 import { scoreTable } from './eval-table.js';
@@ -22,9 +23,6 @@ import { brief, taskMetrics, warnAboutData, warnAboutPrompts } from './eval-word
 import type { Job } from './job.js';
 import { deviceLine, type OpenModel, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
-
-/** Tokens of a scoring pass. */
-const MICRO_BATCH = 4096;
 
 interface Session {
   job: Job<'eval'>;
@@ -145,7 +143,7 @@ async function collectReplies(session: Session, ready: ReadyTask): Promise<Reply
       policy: model.policy,
       topK: settings.topK,
       maxBatch: settings.maxBatch,
-      microBatchTokens: MICRO_BATCH,
+      microBatchTokens: DEFAULT_MICRO_BATCH,
       emit,
       kept,
       arrived: (batch) => {

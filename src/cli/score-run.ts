@@ -5,6 +5,7 @@ import { type Row, readRows } from '../data/rows.js';
 import { VfError } from '../errors.js';
 import { SPAN_ROLE } from '../native/types.js';
 import { ragged } from '../rollout/sample.js';
+import { DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import { type OpenModel, openModel } from './open-model.js';
 import { writeOut } from './output.js';
 
@@ -87,7 +88,7 @@ async function scoreBatch(
     spans: Int32Array.from(rows.flatMap((row, i) => [i, row.from, row.ids.length, SPAN_ROLE.reasoning])),
     temperature: settings.temperature,
     entropy: true,
-    microBatchTokens: settings.microBatchTokens || 4096,
+    microBatchTokens: settings.microBatchTokens || DEFAULT_MICRO_BATCH,
   });
   let at = 0;
   for (const { line, ids, from, source } of rows) {

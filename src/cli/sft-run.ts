@@ -12,6 +12,7 @@ import type { Tokenizer } from '../text/tokenizer.js';
 import type { SupervisedRow } from '../train/batch.js';
 import { learningRate } from '../train/schedule.js';
 import { runSupervised } from '../train/supervised.js';
+import { DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import type { Job } from './job.js';
 import { bundledModel, deviceLine, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
@@ -72,7 +73,7 @@ export async function runSft(job: Job<'sft'>): Promise<Record<string, unknown>> 
       wholeRow: stretches[0]!.wholeRow,
       rateAt: (step) => rateAt(stretches, step),
       optimizer,
-      microBatchTokens: job.settings.microBatchTokens || 4096,
+      microBatchTokens: job.settings.microBatchTokens || DEFAULT_MICRO_BATCH,
       recompute: job.settings.recompute,
       evaluate: null,
       evalEvery: 0,

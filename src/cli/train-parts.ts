@@ -17,14 +17,13 @@ import { closingTag } from '../text/template.js';
 import { packGroups } from '../train/batch.js';
 import type { LoopParts } from '../train/loop.js';
 import type { LoopState } from '../train/steps.js';
+import { DEFAULT_BATCH, DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import type { ReadyTask } from './eval-task.js';
 import type { Interrupt } from './interrupt.js';
 import type { OpenModel } from './open-model.js';
 import { bundledQuestions, openQuestions, prompter, type QuestionSet } from './question-set.js';
 import {
   checkpointSaver,
-  DEFAULT_BATCH,
-  DEFAULT_MICRO_BATCH,
   emitSamples,
   type Frozen,
   openCursor,

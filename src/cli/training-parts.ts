@@ -17,10 +17,6 @@ import type { Schedule } from '../train/schedule.js';
 import type { LoopState } from '../train/steps.js';
 import { type ModelChoice, type OpenModel, openModel } from './open-model.js';
 
-/** Traces decoded together and tokens of a training pass when the user leaves the choice to the engine. */
-export const DEFAULT_BATCH = 128;
-export const DEFAULT_MICRO_BATCH = 4096;
-
 /** The model to train: the one that `--model` names, or the checkpoint that the run continues, with its moments. */
 export async function openStart(
   choice: ModelChoice,

@@ -15,8 +15,9 @@ import { smtTool } from '../verify/smt.js';
 import type { Tool } from '../verify/tool.js';
 import { openRunCache } from '../verify/verdicts.js';
 import { localVerifier, statedTexts, type Verifier } from '../verify/verifier.js';
+import { DEFAULT_BATCH } from './batch-sizes.js';
 import type { OpenModel } from './open-model.js';
-import { DEFAULT_BATCH, type Frozen, openFrozen } from './training-parts.js';
+import { type Frozen, openFrozen } from './training-parts.js';
 
 type Settings = Resolved<'ttrl'>['settings'];
 

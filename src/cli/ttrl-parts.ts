@@ -12,14 +12,13 @@ import type { LoopParts } from '../train/loop.js';
 import type { LoopState } from '../train/steps.js';
 import type { TraceChecker } from '../verify/checker.js';
 import { parseOmega } from '../verify/tally.js';
+import { DEFAULT_BATCH, DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import type { ReadyTask } from './eval-task.js';
 import type { Interrupt } from './interrupt.js';
 import type { OpenModel } from './open-model.js';
 import { bundledQuestions, openQuestions, type QuestionSet } from './question-set.js';
 import {
   checkpointSaver,
-  DEFAULT_BATCH,
-  DEFAULT_MICRO_BATCH,
   emitSamples,
   type Frozen,
   openCursor,
