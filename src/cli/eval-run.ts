@@ -21,6 +21,7 @@ import { scoreTable } from './eval-table.js';
 import { askTask, openTask, prepareTask, type ReadyTask } from './eval-task.js';
 import { brief, taskMetrics, warnAboutData, warnAboutPrompts } from './eval-words.js';
 import type { Job } from './job.js';
+import { writeManifest } from './manifest.js';
 import { deviceLine, type OpenModel, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
 
@@ -79,13 +80,7 @@ async function openSession(job: Job<'eval'>, kept: readonly ReplyRow[]): Promise
   const run = evaluatedRun(before);
   const border = typeof run?.border === 'string' ? run.border : null;
   const model = await openModel({ ...settings, model: before, border }, { trainable: false });
-  store.manifest({
-    vf: packageVersion(),
-    node: process.version,
-    device: model.policy.info,
-    model: model.folder.folder,
-    seed: settings.seed,
-  });
+  await writeManifest(store, model, { seed: settings.seed });
   return { job, model, style: await promptStyle(settings, model), kept, extractor: extractorHash(), run };
 }
 

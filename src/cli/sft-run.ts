@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hashData } from '../data/load.js';
 import { readRows } from '../data/rows.js';
 import { VfError } from '../errors.js';
 import { readTrainerState, saveModelFolder, saveTrainerState } from '../model/save.js';
@@ -14,6 +15,7 @@ import { learningRate } from '../train/schedule.js';
 import { runSupervised } from '../train/supervised.js';
 import { DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import type { Job } from './job.js';
+import { writeManifest } from './manifest.js';
 import { bundledModel, deviceLine, openModel } from './open-model.js';
 import { packageVersion } from './package.js';
 
@@ -47,6 +49,13 @@ export async function runSft(job: Job<'sft'>): Promise<Record<string, unknown>> 
   const steps = stretches.reduce((sum, stretch) => sum + stretch.steps, 0);
   const state = { step: Number(job.store.state?.step ?? 0), updates: Number(job.store.state?.updates ?? 0) };
   const rows = stretches.reduce((sum, stretch) => sum + stretch.rows.length, 0);
+  const { data, seed } = job.settings;
+  await writeManifest(job.store, model, {
+    ...(recipe
+      ? { model: `recipe ${job.settings.recipe}` }
+      : { data: { file: data, sha256: await hashData(data), rows } }),
+    seed,
+  });
   job.emit({
     event: 'start',
     command: 'sft',

@@ -6,6 +6,7 @@ import type { EventBody } from '../run/events.js';
 import { type LoopParts, runLoop } from '../train/loop.js';
 import { measureSignal, probe } from '../train/probe.js';
 import type { Job } from './job.js';
+import { writeManifest } from './manifest.js';
 import { deviceLine } from './open-model.js';
 import { packageVersion } from './package.js';
 import { loopParts, setUpTraining, type TrainSetup } from './train-parts.js';
@@ -16,11 +17,7 @@ export async function runTrain(job: Job<'train'>): Promise<Record<string, unknow
   const { settings, store, emit } = job;
   emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
   const setup = await setUpTraining(job, store);
-  store.manifest({
-    vf: packageVersion(),
-    node: process.version,
-    device: setup.model.policy.info,
-    model: setup.model.folder.folder,
+  await writeManifest(store, setup.model, {
     data: { file: setup.data.file, sha256: setup.data.hash, questions: setup.data.questions.length },
     ...(setup.tasks.length > 0 ? { tasks: taskRecords(setup.tasks) } : {}),
     seed: settings.seed,

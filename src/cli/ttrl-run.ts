@@ -4,6 +4,7 @@ import type { EventBody, Metrics } from '../run/events.js';
 import { runLoop } from '../train/loop.js';
 import { FLOPS_FORMULA } from '../verify/cost.js';
 import type { Job } from './job.js';
+import { writeManifest } from './manifest.js';
 import { deviceLine } from './open-model.js';
 import { packageVersion } from './package.js';
 import { readRun } from './run-record.js';
@@ -21,7 +22,7 @@ export async function runTtrl(job: Job<'ttrl'>): Promise<Record<string, unknown>
     emit({ event: 'progress', phase: 'loading', done: 0, total: 1, unit: '' });
     const setup = await setUpTtrl(job, store);
     const check = tool === null ? null : await openChecker(settings, setup.model, tool, store);
-    store.manifest(manifestOf(job, setup, tool));
+    await writeManifest(store, setup.model, manifestOf(job, setup, tool));
     emit(startEvent(job, setup, check?.line ?? null));
     warn(setup, emit);
     const parts = loopParts(settings, setup, check, store, emit, job.interrupt);
@@ -44,12 +45,8 @@ export async function runTtrl(job: Job<'ttrl'>): Promise<Record<string, unknown>
   }
 }
 
-function manifestOf(job: Job<'ttrl'>, { model, data, tasks }: TtrlSetup, tool: OpenTool | null) {
+function manifestOf(job: Job<'ttrl'>, { data, tasks }: TtrlSetup, tool: OpenTool | null) {
   return {
-    vf: packageVersion(),
-    node: process.version,
-    device: model.policy.info,
-    model: model.folder.folder,
     data: { file: data.file, sha256: data.hash, questions: data.questions.length },
     ...(tasks.length > 0 ? { tasks: taskRecords(tasks) } : {}),
     seed: job.settings.seed,

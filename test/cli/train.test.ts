@@ -127,6 +127,25 @@ describe('a short run', () => {
     assertSameRun('killed', 'whole', 6);
   });
 
+  test('a resume keeps the start model and its hashes, and refuses another tokenizer', async () => {
+    cpSync(path.join(root, 'other'), path.join(root, 'changed'), { recursive: true });
+    const manifest = () => JSON.parse(String(file('changed', 'manifest.json')));
+    const { model, hashes } = manifest();
+    assert.equal(path.basename(model), 'tiny');
+    assert.match(hashes.model, /^[0-9a-f]{64}$/);
+    assert.match(hashes.tokenizer, /^[0-9a-f]{64}$/);
+    const again = ['train', '--resume', '--out', path.join(root, 'changed'), '--steps', '4', '--json'];
+    const tokenizer = path.join(root, 'changed', 'checkpoints', 'step-3', 'tokenizer.json');
+    const text = readFileSync(tokenizer, 'utf8');
+    writeFileSync(tokenizer, `${text}\n`);
+    const refused = await outcome(startBuilt(again));
+    assert.equal(refused.code, 2);
+    assert.match(refused.stdout, /VF_MODEL_CHANGED.*tokenizer in .*step-3 to be unchanged/);
+    writeFileSync(tokenizer, text);
+    assert.equal((await outcome(startBuilt(again))).code, 0);
+    assert.deepEqual([manifest().model, manifest().hashes], [model, hashes]);
+  });
+
   test('a longer run continues with --steps; a flag that differs is refused by name', async () => {
     cpSync(path.join(root, 'other'), path.join(root, 'longer'), { recursive: true });
     const out = ['--out', path.join(root, 'longer')];
