@@ -1,15 +1,14 @@
 /** `--eval-tasks`: in training, a task's scores are those that `vf eval` gives the same weights. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { EvaluationReport, TaskReport } from '../../src/run/evaluation.js';
+import { scratch } from '../scratch.js';
 import { vf } from './vf.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-eval-tasks-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = scratch('eval-tasks');
 const at = (...parts: string[]) => path.join(root, ...parts);
 
 /** The shared copy of GSM8K, or rows of the same form where it is absent. */

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { scratch } from '../scratch.js';
 import { outcome, start } from './vf.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-job-'));
+const root = scratch('job');
 const script = path.join(import.meta.dirname, 'small-job.ts');
 
 function job(

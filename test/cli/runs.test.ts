@@ -1,8 +1,7 @@
 /** `vf runs`, `vf data`, `vf model` and `vf doctor` on real folders. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { readRun } from '../../src/cli/run-record.js';
@@ -10,9 +9,10 @@ import { table } from '../../src/cli/table.js';
 import { resolveConfig, transientNames } from '../../src/config/resolve.js';
 import { emitter, runLog } from '../../src/run/log.js';
 import { openRun } from '../../src/run/store.js';
+import { scratch } from '../scratch.js';
 import { start, vf } from './vf.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-runs-'));
+const root = scratch('runs');
 
 function makeRun(name: string, lr: string, accuracy: number, exitCode: number | null): string {
   const folder = path.join(root, 'runs', name);

@@ -1,14 +1,13 @@
 /** `vf sample` and `vf score` on the bundled model, as a user runs them. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { scratch } from '../scratch.js';
 import { outcome, startBuilt } from './vf.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-score-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = scratch('score');
 const vf = (...words: string[]) => outcome(startBuilt(words));
 const PROMPT = 'Bob has 21 cards, buys 7 more and paints 8. How many cards does Bob have?';
 

@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { scratch } from '../scratch.js';
 import { outcome, startBuilt } from './vf.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-train-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = scratch('train');
 
 const SMALL = [
   '--prompts-per-step',

@@ -3,16 +3,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { scratch } from '../scratch.js';
 import { sandboxSkip } from '../verify/needs-sandbox.js';
 import { outcome, startBuilt } from './vf.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-ttrl-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = scratch('ttrl');
 
 const SMALL = ['--preset', 'tiny-ttrl', '--prompts-per-step', '4', '--votes', '8', '--train-samples', '6'];
 const EVAL = ['--eval-limit', '6', '--eval-samples', '2', '--save-every', '2'];

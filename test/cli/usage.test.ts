@@ -1,8 +1,7 @@
 /** Help, usage errors and how failures are printed. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { commands as train } from '../../src/cli/commands/train.js';
@@ -12,9 +11,10 @@ import { commandHelp, helpTopic, mainHelp } from '../../src/cli/help.js';
 import { findCommand, loadCommands, SECTIONS } from '../../src/cli/program.js';
 import { COMMAND_OPTIONS } from '../../src/config/schema.js';
 import { VfError } from '../../src/errors.js';
+import { scratch } from '../scratch.js';
 import { vf } from './vf.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'vf-usage-'));
+const folder = scratch('usage');
 
 test('vf --help fits 24 lines and 80 columns and names every command', () => {
   const lines = mainHelp('0.1.0').trimEnd().split('\n');

@@ -1,8 +1,7 @@
 /** Settings: precedence, origins, and problems reported together with their places. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { PRESETS } from '../../src/config/presets.js';
@@ -10,8 +9,9 @@ import { ConfigError } from '../../src/config/problems.js';
 import { type ConfigInput, resolveConfig } from '../../src/config/resolve.js';
 import { COMMAND_OPTIONS } from '../../src/config/schema.js';
 import { VfError } from '../../src/errors.js';
+import { scratch } from '../scratch.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'vf-config-'));
+const folder = scratch('config');
 
 function yaml(name: string, text: string): string {
   const file = path.join(folder, name);

@@ -1,17 +1,16 @@
 /** Reading questions: formats, field maps, exact numbers, and errors that name file and line. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { finalAnswer, parseFieldMap } from '../../src/data/fields.js';
 import { hashData, type LoadOptions, loadQuestions, questionLine } from '../../src/data/load.js';
 import type { VfError } from '../../src/errors.js';
+import { scratch } from '../scratch.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vf-data-'));
-after(() => rmSync(root, { recursive: true }));
+const root = scratch('data');
 let count = 0;
 
 function file(content: string | Uint8Array, extension = 'jsonl'): string {

@@ -4,8 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { packageRoot } from '../../src/native/binding.js';
@@ -17,6 +16,7 @@ import { answersAmong, randomGroups, stepOf } from '../reference/groups.js';
 import { seeded } from '../reference/seeded.js';
 import { randomModel, TINY_SPECS } from '../reference/specs.js';
 import { referenceStep } from '../reference/step.js';
+import { scratch } from '../scratch.js';
 import { loadEngine, tensorsOf } from './load.js';
 
 const build = process.env.VF_CUDA_SIM_NODE ?? path.join(packageRoot, 'build', 'cuda-test', 'vf.node');
@@ -67,7 +67,7 @@ test('the second mini-batch has the ratios of the float64 oracle, on the CPU and
 
 test('vf train --device cuda-sim takes two steps that match the CPU', async (t) => {
   if (skipWithoutBuild(t)) return;
-  const folder = mkdtempSync(path.join(tmpdir(), 'vf-cuda-sim-'));
+  const folder = scratch('cuda-sim');
   const data = path.join(folder, 'questions.jsonl');
   const rows = [
     { question: '2 + 3 = ?', answer: '5' },
@@ -111,7 +111,6 @@ test('vf train --device cuda-sim takes two steps that match the CPU', async (t) 
         .map((line) => line.metrics),
     );
   }
-  rmSync(folder, { recursive: true, force: true });
   const [cpu, simulated] = steps as [Record<string, number>[], Record<string, number>[]];
   assert.equal(cpu.length, 2);
   cpu.forEach((metrics, i) => {

@@ -1,10 +1,9 @@
 /** A checkpoint of Qwen3-0.6B's shape with random weights: made, loaded, sampled from, and one VeriFree step on GSM8K rows. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openModel } from '../../src/cli/open-model.js';
 import { prompter } from '../../src/cli/question-set.js';
 import { loadQuestions } from '../../src/data/load.js';
@@ -14,6 +13,7 @@ import { PURPOSE } from '../../src/random.js';
 import { type RolloutSettings, sampleGroups } from '../../src/rollout/sample.js';
 import { requireBorder } from '../../src/text/patch.js';
 import { stepArgs } from '../../src/train/loop.js';
+import { scratch } from '../scratch.js';
 
 const root = path.resolve(import.meta.dirname, '..', '..');
 const rows = path.join(root, '..', 'shared', 'data', 'gsm8k', 'train.jsonl');
@@ -27,8 +27,7 @@ const skip =
     ? 'a 0.6 B model takes 12 GB and minutes: VF_LARGE=1 npm test -- engine/large'
     : !existsSync(rows) && 'GSM8K is not in ../shared/data';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'vf-large-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = scratch('large');
 
 /** Most bytes this process has held in memory. */
 function peakMemory(): number {

@@ -1,20 +1,19 @@
 /** A real model: stories260K writes its story to the letter, also after a save and reload. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { loadModelFolder } from '../../src/model/folder.js';
 import { saveModelFolder } from '../../src/model/save.js';
 import { Policy } from '../../src/native/policy.js';
 import { openTokenizer } from '../../src/text/tokenizer.js';
+import { scratch } from '../scratch.js';
 import { sampleArgs } from './sampling.js';
 
 const folder = path.join(import.meta.dirname, '..', '..', '..', 'shared', 'models', 'stories260k');
 const skip = existsSync(folder) ? false : `no ${folder}: put the stories260K model folder there`;
-const out = mkdtempSync(path.join(tmpdir(), 'vf-stories-'));
-after(() => rmSync(out, { recursive: true, force: true }));
+const out = scratch('stories');
 
 async function story(place: string, saveTo?: string): Promise<string> {
   const { spec, tensors, tokenBytes, tokenOffsets, usableVocab, tokenizer } = await loadModelFolder(

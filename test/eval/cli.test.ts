@@ -1,17 +1,16 @@
 /** `vf eval` end to end: files, resume after a kill, stored replies, and a run evaluated as it evaluated itself. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EvaluationReport, ReplyRow } from '../../src/run/evaluation.js';
 import { outcome, start, vf } from '../cli/vf.js';
+import { scratch } from '../scratch.js';
 import { randomModel } from './model.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-eval-'));
-after(() => rmSync(root, { recursive: true }));
+const root = scratch('eval');
 
 const at = (...parts: string[]) => path.join(root, ...parts);
 const data = at('gsm.jsonl');

@@ -1,8 +1,6 @@
 /** Replies do not depend on how they are batched, chunked or continued. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { type OpenModel, openModel } from '../../src/cli/open-model.js';
@@ -12,9 +10,10 @@ import { templateStyle } from '../../src/eval/prompt.js';
 import type { Item } from '../../src/eval/task.js';
 import type { ReplyRow } from '../../src/run/evaluation.js';
 import { closingTag } from '../../src/text/template.js';
+import { scratch } from '../scratch.js';
 import { randomModel } from './model.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-generate-'));
+const root = scratch('generate');
 let model: OpenModel;
 let prepared: Prepared[];
 
@@ -49,7 +48,6 @@ before(async () => {
 });
 after(async () => {
   await model.policy.close();
-  rmSync(root, { recursive: true });
 });
 
 async function replies(changes: Partial<GenerateParts> = {}, asked = prepared): Promise<ReplyRow[]> {

@@ -1,19 +1,18 @@
 /** Tasks on files of the published schemas: parquet, JSONL and CSV, read as they are found. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { parquetWriteFile } from 'hyparquet-writer/src/node.js';
 import { openExamples, openTaskData } from '../../src/cli/eval-data.js';
 import type { VfError } from '../../src/errors.js';
 import { judgeReply } from '../../src/eval/judge.js';
 import { TASKS, taskByName } from '../../src/eval/tasks/all.js';
 import { optionOrder } from '../../src/eval/tasks/gpqa.js';
+import { scratch } from '../scratch.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-tasks-'));
-after(() => rmSync(root, { recursive: true }));
+const root = scratch('tasks');
 
 const choice = (name: string, data: string | null, seed = 1) => ({
   task: taskByName(name),

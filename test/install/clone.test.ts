@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { scratch } from '../scratch.js';
 
 const root = path.dirname(path.dirname(import.meta.dirname));
 const skip =
@@ -13,10 +13,9 @@ const skip =
 
 describe('an empty clone', { skip }, () => {
   // A space and a letter outside ASCII: every path must travel as one argument.
-  const home = mkdtempSync(path.join(tmpdir(), 'vf clone é '));
+  const home = scratch('clone é');
   const clone = path.join(home, 'vf');
   const cache = path.join(home, 'cache');
-  after(() => rmSync(home, { recursive: true, force: true }));
   const run = (command: string, args: string[], env: Record<string, string> = {}) =>
     execFileSync(command, args, {
       cwd: existsSync(clone) ? clone : home,

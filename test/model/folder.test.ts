@@ -1,18 +1,9 @@
 /** Model folders: what loads, what is refused, and what the refusal says. */
 
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parseConfig } from '../../src/model/config.js';
 import { loadModelFolder, readModelFolder } from '../../src/model/folder.js';
 import { parameterList } from '../../src/model/parameters.js';
@@ -22,9 +13,9 @@ import {
   readSafetensorsHeader,
 } from '../../src/model/safetensors.js';
 import { openTokenizer } from '../../src/text/tokenizer.js';
+import { scratch } from '../scratch.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vf-model-'));
-after(() => rmSync(root, { recursive: true }));
+const root = scratch('model');
 let count = 0;
 
 const CONFIG = {

@@ -1,19 +1,18 @@
 /** Random models: the numbers a seed gives, the files of a folder, and what is refused. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { modelCard } from '../../src/model/card.js';
 import { parseConfig } from '../../src/model/config.js';
 import { readModelFolder } from '../../src/model/folder.js';
 import { fillNormal, initModel } from '../../src/model/init.js';
 import { parameterCount } from '../../src/model/parameters.js';
 import { SHAPE_NAMES, shapeConfig } from '../../src/model/shapes.js';
+import { scratch } from '../scratch.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vf-init-'));
-after(() => rmSync(root, { recursive: true }));
+const root = scratch('init');
 
 /** The numbers of one stored f32 or bf16 tensor. */
 async function numbersOf(folder: string, name: string): Promise<number[]> {

@@ -1,8 +1,7 @@
 /** The folder a warm-up begins with: a readable model whose bytes depend on the seed alone. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadModelFolder } from '../../src/model/folder.js';
@@ -11,10 +10,11 @@ import { recipeByName } from '../../src/recipe/recipes.js';
 import { startFiles } from '../../src/recipe/start-files.js';
 import { resolveTemplate } from '../../src/text/template.js';
 import { openTokenizer } from '../../src/text/tokenizer.js';
+import { scratch } from '../scratch.js';
 
 for (const name of ['tiny', 'tiny-t3rl']) {
   test(`${name}: the folder loads, is below 3 MB and speaks the tiny template`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'vf-start-'));
+    const folder = scratch('start');
     let bytes = 0;
     for (const [file, contents] of Object.entries(startFiles(recipeByName(name), 1))) {
       writeFileSync(join(folder, file), contents);
@@ -22,7 +22,6 @@ for (const name of ['tiny', 'tiny-t3rl']) {
     }
     const model = await loadModelFolder(folder, openTokenizer);
     const template = await resolveTemplate(model.tokenizer, { stated: model.vf });
-    rmSync(folder, { recursive: true });
     assert.ok(bytes < 3_000_000, `${bytes} bytes`);
     assert.ok(parameterCount(model.spec) > 350_000 && parameterCount(model.spec) < 500_000);
     assert.equal(template.name, 'tiny');

@@ -1,21 +1,20 @@
 /** The trained vocabularies: what a reader of tokenizer.json makes of them, and where the border may be cut. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tokenizer } from 'tokenizers';
 import { byteCharacters, trainBpe } from '../../src/recipe/bpe.js';
 import { RECIPES, recipeByName } from '../../src/recipe/recipes.js';
 import { tokenizerFiles } from '../../src/recipe/tokenizer-files.js';
+import { scratch } from '../scratch.js';
 
 function load(files: Record<string, string>): Tokenizer {
-  const folder = mkdtempSync(join(tmpdir(), 'vf-bpe-'));
+  const folder = scratch('bpe');
   const file = join(folder, 'tokenizer.json');
   writeFileSync(file, files['tokenizer.json']!);
   const tokenizer = Tokenizer.fromFile(file);
-  rmSync(folder, { recursive: true });
   return tokenizer;
 }
 

@@ -1,22 +1,16 @@
 /** Writes a reference model as a Hugging Face folder: config.json, model.safetensors in f32, a minimal tokenizer. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModelSpec } from '../../src/native/types.js';
+import { scratch } from '../scratch.js';
 import { parameterShapes, type ReferenceModel, tensorOf } from './parameters.js';
-
-const written: string[] = [];
-process.once('exit', () => {
-  for (const folder of written) rmSync(folder, { recursive: true, force: true });
-});
 
 const CLASSES = { qwen3: 'Qwen3ForCausalLM', qwen2: 'Qwen2ForCausalLM', llama: 'LlamaForCausalLM' } as const;
 
 /** Writes the model to a temporary folder (gone when the process ends); `tokens` are the texts of its usable ids, ASCII. */
 export function writeCheckpoint(model: ReferenceModel, tokens = plainTokens(model.usableVocab)): string {
-  const folder = mkdtempSync(join(tmpdir(), `vf-${model.spec.family}-`));
-  written.push(folder);
+  const folder = scratch(model.spec.family);
   const json = (name: string, value: unknown) =>
     writeFileSync(join(folder, name), JSON.stringify(value, null, 2));
   json('config.json', configOf(model.spec));

@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearUnfinished, saveCheckpoint, verifySafetensors } from '../../src/run/checkpoint.js';
 import { requireFree } from '../../src/run/disk.js';
 import { latestCheckpoint } from '../../src/run/folder.js';
+import { scratch } from '../scratch.js';
 import { safetensors } from './safetensors.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-checkpoint-'));
+const root = scratch('checkpoint');
 
 function folder(name: string): string {
   const run = path.join(root, name);

@@ -1,8 +1,8 @@
 /** Run folders: names, refusals, stored settings, and files cut back on resume. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { resolveConfig, transientNames } from '../../src/config/resolve.js';
@@ -11,8 +11,9 @@ import { listRuns, newestRun, newRunName, resolveModelPath } from '../../src/run
 import { emitter, runLog } from '../../src/run/log.js';
 import { openRun, placeRun, readStoredConfig } from '../../src/run/store.js';
 import { vf } from '../cli/vf.js';
+import { scratch } from '../scratch.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'vf-store-'));
+const root = scratch('store');
 const { values, origins } = resolveConfig('train', { flags: { seed: '5' }, env: {} });
 const config = { values, origins, transient: transientNames('train') };
 

@@ -1,12 +1,13 @@
 /** Where bubblewrap is missing, refused or asked to stand aside: nothing falls back, and the way out is named. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { VfError } from '../../src/errors.js';
 import { openSandbox, sandboxLine } from '../../src/verify/sandbox.js';
+import { scratch } from '../scratch.js';
 import { sandboxSkip } from './needs-sandbox.js';
 
 describe('where bubblewrap is missing or refused', () => {
@@ -28,7 +29,7 @@ describe('where bubblewrap is missing or refused', () => {
   });
 
   test('a refused user namespace is told from a failing program', { skip: sandboxSkip }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'vf-bwrap-'));
+    const folder = scratch('bwrap');
     const fake = join(folder, 'bwrap');
     writeFileSync(fake, '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2\nexit 1\n', {
       mode: 0o755,
@@ -36,11 +37,10 @@ describe('where bubblewrap is missing or refused', () => {
     chmodSync(folder, 0o755);
     const error = await refuses({ kind: 'bwrap', bwrap: fake }, /setting up uid map: Permission denied/);
     assert.equal(error.code, 'VF_SANDBOX_MISSING');
-    rmSync(folder, { recursive: true });
   });
 
   test('a bwrap that isolates nothing is refused with what is open', { skip: sandboxSkip }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'vf-bwrap-'));
+    const folder = scratch('bwrap');
     const fake = join(folder, 'bwrap');
     writeFileSync(
       fake,
@@ -51,7 +51,6 @@ describe('where bubblewrap is missing or refused', () => {
     const limits = { processes: 4096 };
     const error = await refuses({ kind: 'bwrap', bwrap: fake, limits }, /host files hidden.*network/);
     assert.equal(error.code, 'VF_SANDBOX_OPEN');
-    rmSync(folder, { recursive: true });
   });
 
   test('deno without its packages names what to install', async () => {

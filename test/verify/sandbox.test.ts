@@ -3,17 +3,8 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +17,7 @@ import {
   sandboxLine,
 } from '../../src/verify/sandbox.js';
 import { openRunCache } from '../../src/verify/verdicts.js';
+import { scratch } from '../scratch.js';
 import { plainKey, sandboxSkip } from './needs-sandbox.js';
 
 /** A scratch size that no other run has marks this test's sandboxes on the host's process list. */
@@ -52,7 +44,7 @@ async function noSurvivors(size = marker): Promise<number> {
 
 describe('bubblewrap', { skip: sandboxSkip }, () => {
   let sandbox: Sandbox;
-  const folder = mkdtempSync(join(tmpdir(), 'vf-host-'));
+  const folder = scratch('host');
   const secret = join(folder, 'secret.txt');
 
   before(async () => {
@@ -66,7 +58,6 @@ describe('bubblewrap', { skip: sandboxSkip }, () => {
   after(async () => {
     delete process.env.VF_TEST_SECRET;
     await sandbox.close();
-    rmSync(folder, { recursive: true });
     assert.equal(await noSurvivors(), 0);
   });
 

@@ -1,19 +1,19 @@
 /** The file of finished runs, and programs as bytes. */
 
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { defaultLimits, resolveLimits } from '../../src/verify/sandbox-limits.js';
 import { decodeOutput, lastLine, readRun } from '../../src/verify/sandbox-run.js';
 import { seccompFilter } from '../../src/verify/sandbox-seccomp.js';
 import { openRunCache, programHash } from '../../src/verify/verdicts.js';
+import { scratch } from '../scratch.js';
 
 const run = { outcome: 'ok', line: '14', detail: '', literal: false } as const;
 
 test('runs are read back, a line cut by a crash is dropped and overwritten', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'vf-verdicts-'));
+  const folder = scratch('verdicts');
   try {
     const file = join(folder, 'verdicts.jsonl');
     const first = openRunCache(file);
@@ -30,7 +30,6 @@ test('runs are read back, a line cut by a crash is dropped and overwritten', () 
     writeFileSync(file, 'no json\n[]\n{"hash":3}\n');
     assert.equal(openRunCache(file).size, 0);
   } finally {
-    rmSync(folder, { recursive: true });
   }
 });
 
