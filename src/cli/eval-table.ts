@@ -1,29 +1,12 @@
 /** Tables of evaluations for the terminal: scores of tasks, their categories, and comparisons. */
 
 import type { Comparison } from '../eval/compare.js';
+import type { Scores } from '../eval/score.js';
 import type { TaskReport } from '../run/evaluation.js';
 import { count, fixed, measured, percent } from '../ui/format.js';
 import { table } from './table.js';
 
-type Shown = Pick<
-  TaskReport,
-  | 'task'
-  | 'questions'
-  | 'samples'
-  | 'accuracy'
-  | 'stderr'
-  | 'macro'
-  | 'categories'
-  | 'passAt'
-  | 'majority'
-  | 'unparsed'
-  | 'truncated'
-  | 'tokens'
-  | 'confidence'
-  | 'confidenceCorrelation'
-  | 'tokensPerSecond'
-  | 'compat'
->;
+type Shown = Pick<TaskReport, 'task' | 'compat'> & Omit<Scores, 'groups' | 'confidenceShare' | 'seconds'>;
 
 /** A line a task; then vote and pass@k, other harnesses' rules, and categories, where there are any. */
 export function scoreTable(reports: readonly Shown[]): string[] {

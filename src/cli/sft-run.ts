@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import { hashData } from '../data/load.js';
 import { readRows } from '../data/rows.js';
 import { VfError } from '../errors.js';
-import { readTrainerState, saveModelFolder, saveTrainerState } from '../model/save.js';
 import type { Row } from '../recipe/verifree-traces.js';
-import { saveCheckpoint } from '../run/checkpoint.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { SupervisedRow } from '../train/batch.js';
 import { learningRate } from '../train/schedule.js';
@@ -16,8 +14,9 @@ import { runSupervised } from '../train/supervised.js';
 import { DEFAULT_MICRO_BATCH } from './batch-sizes.js';
 import type { Job } from './job.js';
 import { writeManifest } from './manifest.js';
-import { bundledModel, deviceLine, openModel } from './open-model.js';
+import { bundledModel, deviceLine } from './open-model.js';
 import { packageVersion } from './package.js';
+import { checkpointSaver, openStart, stateOf } from './training-parts.js';
 
 /** A stretch of steps with its own rows and learning rate. */
 interface Stretch {
@@ -35,19 +34,12 @@ export async function runSft(job: Job<'sft'>): Promise<Record<string, unknown>> 
   const recipe =
     job.settings.recipe === null ? null : await openRecipe(job.settings.recipe, job.settings.seed);
   const start = recipe?.folder ?? job.settings.model;
-  const checkpoint = job.store.resumeFrom;
-  const model = await openModel(
-    { ...job.settings, model: checkpoint ?? start },
-    {
-      trainable: true,
-      state: checkpoint ? await readTrainerState(join(checkpoint, 'trainer.safetensors')) : [],
-    },
-  );
+  const model = await openStart({ ...job.settings, model: start }, job.store);
   const stretches = recipe
     ? await recipeStretches(recipe.phases, model.tokenizer)
     : await fileStretch(job, model.tokenizer);
   const steps = stretches.reduce((sum, stretch) => sum + stretch.steps, 0);
-  const state = { step: Number(job.store.state?.step ?? 0), updates: Number(job.store.state?.updates ?? 0) };
+  const state = stateOf(job.store);
   const rows = stretches.reduce((sum, stretch) => sum + stretch.rows.length, 0);
   const { data, seed } = job.settings;
   await writeManifest(job.store, model, {
@@ -71,7 +63,7 @@ export async function runSft(job: Job<'sft'>): Promise<Record<string, unknown>> 
     settings: job.values,
     folder: job.store.folder,
     steps,
-    ...(checkpoint ? { resumedFrom: state.step } : {}),
+    ...(job.store.resumeFrom ? { resumedFrom: state.step } : {}),
   });
   const { optimizer } = recipe ?? { optimizer: optimizerOf(job) };
   const done = await runSupervised(
@@ -86,25 +78,14 @@ export async function runSft(job: Job<'sft'>): Promise<Record<string, unknown>> 
       recompute: job.settings.recompute,
       evaluate: null,
       evalEvery: 0,
-      save: async (reached) => {
-        const path = await saveCheckpoint({
-          run: job.store.folder,
-          step: reached.step,
-          lengths: () => job.store.lengths(),
-          state: { ...reached },
-          keep: job.settings.keep,
-          write: async (folder) => {
-            await saveModelFolder(model.policy, model.folder.spec, model.folder.folder, folder, model.dtype);
-            await saveTrainerState(
-              model.policy,
-              model.folder.spec,
-              join(folder, 'trainer.safetensors'),
-              model.dtype !== 'f32',
-            );
-          },
-        });
-        job.emit({ event: 'checkpoint', step: reached.step, path });
-      },
+      save: checkpointSaver({
+        store: job.store,
+        model,
+        frozen: {},
+        cursor: null,
+        keep: job.settings.keep,
+        emit: job.emit,
+      }),
       saveEvery: job.settings.saveEvery,
       stopRequested: () => job.interrupt.requested !== null,
       emit: job.emit,

@@ -122,7 +122,8 @@ export interface CheckpointParts {
   model: OpenModel;
   /** Models beside the policy that a resume must find unchanged. */
   frozen: Readonly<Partial<Record<FrozenRole, Frozen | null>>>;
-  cursor: Cursor;
+  /** Null where the step alone says which rows come next (sft). */
+  cursor: Cursor | null;
   keep: number;
   emit: Emit;
 }
@@ -142,7 +143,7 @@ export function checkpointSaver(parts: CheckpointParts): (state: LoopState) => P
       lengths: () => store.lengths(),
       state: {
         ...state,
-        drawn: cursor.drawn(),
+        ...(cursor === null ? {} : { drawn: cursor.drawn() }),
         ...Object.fromEntries(frozen.map(({ role, folder, hash }) => [role, { folder, hash }])),
       },
       keep,

@@ -10,17 +10,11 @@ import type { Metrics } from '../run/events.js';
 import { extractBoxed } from '../text/answer.js';
 import { equal } from '../text/equal.js';
 import type { Objective, StepPlan } from './objective.js';
-import { traceMetrics } from './verifree.js';
+import { traceMetrics, type UpdateOptions, updatePlan } from './verifree.js';
 
-export interface VerifierOptions {
+export interface VerifierOptions extends UpdateOptions {
   groupSize: number;
   advantage: 'rloo' | 'mean' | 'none' | 'grpo';
-  lengthDivisor: number;
-  epochs: number;
-  miniBatches: number;
-  clip: number;
-  tisCap: number;
-  kl: number;
 }
 
 /** The verifier baseline. Replies must be sampled to the closing tag, without a border stop. */
@@ -43,15 +37,7 @@ export function verifier(options: VerifierOptions): Objective {
         rewardExponent: 1,
         advantage: options.advantage,
         answerWeight: 'none',
-        lengthDivisor: options.lengthDivisor,
-        normalize: 'traces',
-        clipLow: options.clip,
-        clipHigh: options.clip,
-        dualClip: 0,
-        klCoefficient: options.kl,
-        tisCap: options.tisCap,
-        epochs: options.epochs,
-        miniBatches: options.miniBatches,
+        ...updatePlan(options),
         metrics: { ...traceMetrics(groups), 'answer/unparsed': unparsed },
       };
     },

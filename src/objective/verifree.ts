@@ -9,12 +9,8 @@ import type { Group } from '../rollout/trajectory.js';
 import type { Metrics } from '../run/events.js';
 import type { Objective, StepPlan } from './objective.js';
 
-export interface VeriFreeOptions {
-  groupSize: number;
-  reward: Exclude<RewardKind, 'given'>;
-  rewardExponent: number;
-  advantage: Exclude<AdvantageKind, 'given'>;
-  answerWeight: AnswerWeightKind;
+/** How a step's traces become updates, whatever their reward is made of. */
+export interface UpdateOptions {
   /** Divides both terms of every trace: 1 (equation 7), or a constant such as the most tokens a trace may have. */
   lengthDivisor: number;
   epochs: number;
@@ -24,6 +20,43 @@ export interface VeriFreeOptions {
   tisCap: number;
   /** Coefficient of the k3 penalty to the start model; 0: none. */
   kl: number;
+}
+
+/** The plan's fields for these options; the loss is a mean over traces. */
+export function updatePlan(
+  options: UpdateOptions,
+): Pick<
+  StepPlan,
+  | 'lengthDivisor'
+  | 'normalize'
+  | 'clipLow'
+  | 'clipHigh'
+  | 'dualClip'
+  | 'klCoefficient'
+  | 'tisCap'
+  | 'epochs'
+  | 'miniBatches'
+> {
+  const { lengthDivisor, clip, kl, tisCap, epochs, miniBatches } = options;
+  return {
+    lengthDivisor,
+    normalize: 'traces',
+    clipLow: clip,
+    clipHigh: clip,
+    dualClip: 0,
+    klCoefficient: kl,
+    tisCap,
+    epochs,
+    miniBatches,
+  };
+}
+
+export interface VeriFreeOptions extends UpdateOptions {
+  groupSize: number;
+  reward: Exclude<RewardKind, 'given'>;
+  rewardExponent: number;
+  advantage: Exclude<AdvantageKind, 'given'>;
+  answerWeight: AnswerWeightKind;
 }
 
 export function verifree(options: VeriFreeOptions): Objective {
@@ -48,15 +81,7 @@ export function verifree(options: VeriFreeOptions): Objective {
         rewardExponent: options.rewardExponent,
         advantage: options.advantage,
         answerWeight: options.answerWeight,
-        lengthDivisor: options.lengthDivisor,
-        normalize: 'traces',
-        clipLow: options.clip,
-        clipHigh: options.clip,
-        dualClip: 0,
-        klCoefficient: options.kl,
-        tisCap: options.tisCap,
-        epochs: options.epochs,
-        miniBatches: options.miniBatches,
+        ...updatePlan(options),
         metrics: traceMetrics(groups),
       };
     },

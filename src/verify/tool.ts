@@ -1,24 +1,15 @@
 /** The tool interface: a trace's answer in, v ∈ {0, 1} out with its reason. The same for python, smt and none. */
 
+import type { ProgramOutcome } from './sandbox-run.js';
 import type { VerdictValue } from './tally.js';
 
 /** Why a verdict is what it is. */
 export type VerdictReason =
+  | Exclude<ProgramOutcome, 'ok'>
   | 'verified'
   | 'refuted'
   | 'no answer'
   | 'no program'
-  | 'syntax error'
-  | 'missing import'
-  | 'runtime error'
-  | 'timeout'
-  | 'wall backstop'
-  | 'memory'
-  | 'process limit'
-  | 'output limit'
-  | 'program too large'
-  | 'no output'
-  | 'sandbox error'
   | 'hardcoded'
   /** smt: the encoding contradicts itself, so that it would entail anything. */
   | 'inconsistent'
