@@ -220,17 +220,23 @@ void step_stage(const char* stage, const Shape& shape, const Workload& w, int64_
 
 void decode_stage(const Shape& shape, bool small) {
   Model m(shape, false);
-  const double bytes = 2.0 * static_cast<double>(m.weights.parameters());
+  const vf::Heads heads = m.weights.spec().attention();
+  const double weight_bytes = 2.0 * static_cast<double>(m.weights.parameters());
+  const double key_bytes = static_cast<double>(heads.key_block_size() + heads.value_block_size()) / vf::kv_block *
+                           m.ops->kv_element_bytes() * shape.layers;
   for (const int batch : {1, 32, 128, 256}) {
     if (small && batch > 32) break;
     const Workload w{batch, 1, small ? 8 : 128, small ? 4 : 64, 0};
     const Prompts prompts(w, shape.vocab);
     sample(m, prompts, {batch, 1, w.prompt, 2, 0}, batch);
     const vf::SampleOutput out = sample(m, prompts, w, batch);
+    // what a pass reads at least: all weights, and the keys and values that a row sees halfway
+    const double bytes = weight_bytes + batch * key_bytes * (w.prompt + w.tokens / 2.0);
     row("decode", std::string(shape.name) + " batch " + std::to_string(batch),
         {{"tokens_per_s", static_cast<double>(out.decode_tokens) / out.decode_seconds},
          {"of_bandwidth_bound",
           static_cast<double>(out.decode_tokens) / batch / out.decode_seconds / (peak_bytes / bytes)},
+         {"kv_bytes_a_token", key_bytes},
          {"prefill_s", out.prefill_seconds}});
   }
 }

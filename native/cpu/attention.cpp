@@ -22,8 +22,8 @@ AttentionPart part_of(const Args& a, const AttentionRun& run, int kv_head) {
   p.value_pad = h.value_pad();
   p.group = h.q_heads / h.kv_heads;
   p.scale = a.scale;
-  p.keys = a.store.keys + static_cast<int64_t>(kv_head) * h.head_dim * kv_block;
-  p.values = a.store.values + static_cast<int64_t>(kv_head) * p.value_pad * kv_block;
+  p.keys = static_cast<const float*>(a.store.keys) + static_cast<int64_t>(kv_head) * h.head_dim * kv_block;
+  p.values = static_cast<const float*>(a.store.values) + static_cast<int64_t>(kv_head) * p.value_pad * kv_block;
   p.key_block = h.key_block_size();
   p.value_block = h.value_block_size();
   p.blocks = a.views.blocks + a.views.offsets[run.view];

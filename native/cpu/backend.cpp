@@ -71,6 +71,7 @@ class CpuOps final : public Ops {
     if (bytes > 0) std::memset(memory, 0, bytes);
   }
   void synchronize() override {}
+  int kv_element_bytes() const override { return sizeof(float); }
   void weights_changed() override { weights_.weights_changed(); }
 
   void embed(const EmbedArgs& a) override { cpu_embed(context_, a); }

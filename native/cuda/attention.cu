@@ -68,6 +68,31 @@ void launch_tiles_backward(CudaContext& c, const AttentionInputs& in, const Atte
             a.lse, means, a.dout, a.dkeys, a.dvalues);
 }
 
+template <class Kv>
+void launch_rows(CudaContext& c, const AttentionInputs& in, const AttentionPlan& plan, float* out, float* lse) {
+  float* parts = c.scratch.get<float>(CudaScratch::attention,
+                                      static_cast<int64_t>(plan.parts) * in.heads.q_heads * (in.heads.head_dim + 2));
+  const unsigned head_parts = blocks_of(in.heads.q_heads / in.heads.kv_heads, row_heads);
+  VF_LAUNCH((attention_rows<Kv>), dim3(count_of(plan.rows.count), count_of(in.heads.kv_heads), head_parts),
+            dim3(row_threads), row_bytes(in.heads.head_dim), c.stream, in, plan.rows.data, parts, out, lse);
+  if (plan.combines.count > 0)
+    VF_LAUNCH((combine_parts), dim3(count_of(plan.combines.count), count_of(in.heads.q_heads)), dim3(row_threads), 0,
+              c.stream, in, plan.combines.data, parts, out, lse);
+}
+
+template <class Kv>
+void launch_rows_backward(CudaContext& c, const AttentionInputs& in, const AttentionPlan& plan,
+                          const AttentionBackwardArgs& a, const float* means) {
+  const int dim = in.heads.head_dim;
+  const unsigned head_parts = blocks_of(in.heads.q_heads / in.heads.kv_heads, row_heads);
+  VF_LAUNCH((attention_rows_dq<Kv>), dim3(count_of(plan.rows.count), count_of(in.heads.kv_heads), head_parts),
+            dim3(row_threads), row_bytes(dim) + sizeof(float) * row_heads * dim, c.stream, in, plan.rows.data, a.lse,
+            means, a.dout, a.dq);
+  VF_LAUNCH((attention_rows_dkv<Kv>), dim3(count_of(plan.key_tiles.count), count_of(in.heads.kv_heads), tile_blocks),
+            dim3(row_threads), sizeof(float) * (2 * dim + 2 * kv_block), c.stream, in, plan.key_tiles.data,
+            plan.key_users.data, a.lse, means, a.dout, a.dkeys, a.dvalues);
+}
+
 }  // namespace
 
 GraphKey plan_decode_pass(CudaContext& c, const DecodePass& pass) {
@@ -87,14 +112,7 @@ void cuda_attention(CudaContext& c, const AttentionArgs& a) {
     if (a.heads.head_dim == 128) launch_tiles<128>(c, in, plan, a.out, a.lse);
   }
   if (plan.rows.count > 0) {
-    float* parts = c.scratch.get<float>(CudaScratch::attention,
-                                        static_cast<int64_t>(plan.parts) * a.heads.q_heads * (a.heads.head_dim + 2));
-    const unsigned head_parts = blocks_of(a.heads.q_heads / a.heads.kv_heads, row_heads);
-    VF_LAUNCH((attention_rows), dim3(count_of(plan.rows.count), count_of(a.heads.kv_heads), head_parts),
-              dim3(row_threads), row_bytes(a.heads.head_dim), c.stream, in, plan.rows.data, parts, a.out, a.lse);
-    if (plan.combines.count > 0)
-      VF_LAUNCH((combine_parts), dim3(count_of(plan.combines.count), count_of(a.heads.q_heads)), dim3(row_threads), 0,
-                c.stream, in, plan.combines.data, parts, a.out, a.lse);
+    c.bf16 ? launch_rows<bf16_t>(c, in, plan, a.out, a.lse) : launch_rows<float>(c, in, plan, a.out, a.lse);
   }
   cuda_check_launch("attention");
 }
@@ -115,13 +133,7 @@ void cuda_attention_backward(CudaContext& c, const AttentionBackwardArgs& a) {
     if (dim == 64) launch_tiles_backward<64>(c, in, plan, a, means);
     if (dim == 128) launch_tiles_backward<128>(c, in, plan, a, means);
   } else {
-    const unsigned head_parts = blocks_of(a.heads.q_heads / a.heads.kv_heads, row_heads);
-    VF_LAUNCH((attention_rows_dq), dim3(count_of(plan.rows.count), count_of(a.heads.kv_heads), head_parts),
-              dim3(row_threads), row_bytes(dim) + sizeof(float) * row_heads * dim, c.stream, in, plan.rows.data, a.lse,
-              means, a.dout, a.dq);
-    VF_LAUNCH((attention_rows_dkv), dim3(count_of(plan.key_tiles.count), count_of(a.heads.kv_heads), tile_blocks),
-              dim3(row_threads), sizeof(float) * (2 * dim + 2 * kv_block), c.stream, in, plan.key_tiles.data,
-              plan.key_users.data, a.lse, means, a.dout, a.dkeys, a.dvalues);
+    c.bf16 ? launch_rows_backward<bf16_t>(c, in, plan, a, means) : launch_rows_backward<float>(c, in, plan, a, means);
   }
   cuda_check_launch("attention_backward");
 }

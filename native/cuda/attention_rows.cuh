@@ -1,5 +1,6 @@
 // Attention in f32 without tensor cores, for any head_dim up to 256: one row under one kv head a block. It serves
 // decoding (long rows in parts of fixed size that a second kernel joins), f32 mode, and head sizes that have no tiles.
+// Kv is the type of the store's elements.
 #pragma once
 #include "attention_tiles.cuh"
 
@@ -16,7 +17,20 @@ __device__ __forceinline__ float* part_of(float* parts, const AttentionInputs& i
 // Shared memory: queries [row_heads, dim], scores [row_heads, row_keys], peaks, totals, rescales [row_heads].
 inline size_t row_bytes(int dim) { return sizeof(float) * row_heads * (dim + row_keys + 3); }
 
+// Block `block` of the store under one kv head: keys [dim, kv_block], values [kv_block, pad].
+template <class Kv>
+__device__ __forceinline__ const Kv* keys_of(const AttentionInputs& in, int block, int kv_head) {
+  const int64_t at = static_cast<int64_t>(block) * in.heads.kv_heads + kv_head;
+  return static_cast<const Kv*>(in.keys) + at * in.heads.head_dim * kv_block;
+}
+template <class Kv>
+__device__ __forceinline__ const Kv* values_of(const AttentionInputs& in, int block, int kv_head) {
+  const int64_t at = static_cast<int64_t>(block) * in.heads.kv_heads + kv_head;
+  return static_cast<const Kv*>(in.values) + at * kv_block * padded_dim(in.heads);
+}
+
 // scores[h, key] = q_h . key * scale for the split_pairs pairs at `pair`; -inf where not seen.
+template <class Kv>
 __device__ __forceinline__ void score_row_keys(const AttentionInputs& in, int kv_head, int pair, int pair_end, int seen,
                                                const float* queries, int heads, float* scores) {
   const int dim = in.heads.head_dim, slot = threadIdx.x % kv_block;
@@ -25,10 +39,9 @@ __device__ __forceinline__ void score_row_keys(const AttentionInputs& in, int kv
     const bool visible = p < pair_end && slot < in.counts[p] && in.begins[p] + slot < seen;
     float sums[row_heads] = {};
     if (visible) {
-      const float* k =
-          in.keys + (static_cast<int64_t>(in.blocks[p]) * in.heads.kv_heads + kv_head) * dim * kv_block + slot;
+      const Kv* k = keys_of<Kv>(in, in.blocks[p], kv_head) + slot;
       for (int d = 0; d < dim; d++) {
-        const float x = k[d * kv_block];
+        const float x = kv_float(k[d * kv_block]);
 #pragma unroll
         for (int h = 0; h < row_heads; h++) sums[h] += queries[h * dim + d] * x;
       }
@@ -48,6 +61,7 @@ __device__ __forceinline__ void load_row_queries(const float* from, const Attent
                 : 0.0f;
 }
 
+template <class Kv>
 __global__ void __launch_bounds__(row_threads)
     attention_rows(AttentionInputs in, const RowTask* tasks, float* parts, float* out, float* lse) {
   VF_DYNAMIC_SHARED(memory);
@@ -70,7 +84,7 @@ __global__ void __launch_bounds__(row_threads)
   float sums[row_heads][row_columns] = {};
   for (int pair = t.pair_begin; pair < t.pair_end; pair += split_pairs) {
     __syncthreads();
-    score_row_keys(in, kv_head, pair, t.pair_end, t.keys, queries, heads, scores);
+    score_row_keys<Kv>(in, kv_head, pair, t.pair_end, t.keys, queries, heads, scores);
     __syncthreads();
     for (int h = warp; h < heads; h += row_threads / 32) {
       float top = -INFINITY;
@@ -99,12 +113,12 @@ __global__ void __launch_bounds__(row_threads)
         if (h < heads) sums[h][i] *= rescales[h];
     for (int part = 0; part < split_pairs && pair + part < t.pair_end; part++) {
       const int p = pair + part, left = t.keys - in.begins[p], count = left < in.counts[p] ? left : in.counts[p];
-      const float* v = in.values + (static_cast<int64_t>(in.blocks[p]) * in.heads.kv_heads + kv_head) * kv_block * pad;
+      const Kv* v = values_of<Kv>(in, in.blocks[p], kv_head);
       for (int slot = 0; slot < count; slot++)
 #pragma unroll
         for (int i = 0; i < row_columns; i++) {
           const int d = threadIdx.x + i * row_threads;
-          const float x = d < dim ? v[slot * pad + d] : 0.0f;
+          const float x = d < dim ? kv_float(v[slot * pad + d]) : 0.0f;
 #pragma unroll
           for (int h = 0; h < row_heads; h++)
             if (h < heads) sums[h][i] += scores[h * row_keys + part * kv_block + slot] * x;
@@ -162,6 +176,7 @@ __global__ void __launch_bounds__(row_threads)
   if (threadIdx.x == 0 && lse) lse[at] = peak + logf(total);
 }
 
+template <class Kv>
 __global__ void __launch_bounds__(row_threads)
     attention_rows_dq(AttentionInputs in, const RowTask* tasks, const float* lse, const float* means, const float* dout,
                       float* dq) {
@@ -179,19 +194,17 @@ __global__ void __launch_bounds__(row_threads)
   float sums[row_heads][row_columns] = {};
   for (int pair = t.pair_begin; pair < t.pair_end; pair += split_pairs) {
     __syncthreads();
-    score_row_keys(in, kv_head, pair, t.pair_end, t.keys, queries, heads, scores);
+    score_row_keys<Kv>(in, kv_head, pair, t.pair_end, t.keys, queries, heads, scores);
     // a thread goes on with the keys that it scored itself
     for (int part = threadIdx.x / kv_block; part < split_pairs; part += row_threads / kv_block) {
       const int p = pair + part;
       const bool visible = p < t.pair_end && slot < in.counts[p] && in.begins[p] + slot < t.keys;
-      const float* v =
-          in.values +
-          ((static_cast<int64_t>(visible ? in.blocks[p] : 0) * in.heads.kv_heads + kv_head) * kv_block + slot) * pad;
+      const Kv* v = values_of<Kv>(in, visible ? in.blocks[p] : 0, kv_head) + slot * pad;
       for (int h = 0; h < heads; h++) {
         const int64_t at = static_cast<int64_t>(t.row) * in.heads.q_heads + kv_head * group + first + h;
         float slope = 0;
         if (visible) {
-          for (int d = 0; d < dim; d++) slope += douts[h * dim + d] * v[d];
+          for (int d = 0; d < dim; d++) slope += douts[h * dim + d] * kv_float(v[d]);
           slope = expf(scores[h * row_keys + part * kv_block + slot] - lse[at]) * (slope - means[at]) * in.scale;
         }
         scores[h * row_keys + part * kv_block + slot] = slope;
@@ -200,7 +213,7 @@ __global__ void __launch_bounds__(row_threads)
     __syncthreads();
     for (int part = 0; part < split_pairs && pair + part < t.pair_end; part++) {
       const int p = pair + part, left = t.keys - in.begins[p], count = left < in.counts[p] ? left : in.counts[p];
-      const float* k = in.keys + (static_cast<int64_t>(in.blocks[p]) * in.heads.kv_heads + kv_head) * dim * kv_block;
+      const Kv* k = keys_of<Kv>(in, in.blocks[p], kv_head);
 #pragma unroll
       for (int i = 0; i < row_columns; i++) {
         const int d = threadIdx.x + i * row_threads;
@@ -208,7 +221,7 @@ __global__ void __launch_bounds__(row_threads)
         for (int s = 0; s < count; s++)
 #pragma unroll
           for (int h = 0; h < row_heads; h++)
-            if (h < heads) sums[h][i] += scores[h * row_keys + part * kv_block + s] * k[d * kv_block + s];
+            if (h < heads) sums[h][i] += scores[h * row_keys + part * kv_block + s] * kv_float(k[d * kv_block + s]);
       }
     }
   }
@@ -223,6 +236,7 @@ __global__ void __launch_bounds__(row_threads)
 }
 
 // One KV block under one kv head: walks the queries that see it one by one. Eight threads share a key's products.
+template <class Kv>
 __global__ void __launch_bounds__(row_threads)
     attention_rows_dkv(AttentionInputs in, const KeyTile* tiles, const KeyUser* users, const float* lse,
                        const float* means, const float* dout, float* dkeys, float* dvalues) {
@@ -237,7 +251,7 @@ __global__ void __launch_bounds__(row_threads)
   const KeyTile t = tiles[blockIdx.x];
   if (t.blocks[part] < 0) return;
   const int64_t block = static_cast<int64_t>(t.blocks[part]) * in.heads.kv_heads + kv_head;
-  const float *k = in.keys + block * dim * kv_block, *v = in.values + block * kv_block * pad;
+  const Kv *k = keys_of<Kv>(in, t.blocks[part], kv_head), *v = values_of<Kv>(in, t.blocks[part], kv_head);
   float key_sums[most_own] = {}, value_sums[most_own] = {};
   for (int u = 0; u < t.users; u++) {
     const KeyUser& user = users[t.user_begin + u];
@@ -255,8 +269,8 @@ __global__ void __launch_bounds__(row_threads)
         float score = 0, slope = 0;
         if (key < seen)
           for (int d = share; d < dim; d += sharers) {
-            score += query[d] * k[d * kv_block + key];
-            slope += grad[d] * v[key * pad + d];
+            score += query[d] * kv_float(k[d * kv_block + key]);
+            slope += grad[d] * kv_float(v[key * pad + d]);
           }
         for (int bits = sharers / 2; bits > 0; bits >>= 1) {
           score += __shfl_xor_sync(all_lanes, score, bits);

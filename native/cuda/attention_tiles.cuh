@@ -14,7 +14,8 @@ constexpr float log2_e = 1.4426950408889634f, ln_2 = 0.6931471805599453f;
 struct AttentionInputs {
   Heads heads;
   float scale;
-  const float *q, *keys, *values;
+  const float* q;
+  const void *keys, *values;                // the store: bf16 where the policy is bf16, else f32
   const int32_t *blocks, *counts, *begins;  // by pair
 };
 
@@ -46,29 +47,30 @@ __device__ __forceinline__ void load_queries(bf16_t* to, const float* from, cons
   }
 }
 
-__device__ __forceinline__ float4 keep_slots(float4 v, int slot, int count) {
-  return make_float4(slot < count ? v.x : 0.0f, slot + 1 < count ? v.y : 0.0f, slot + 2 < count ? v.z : 0.0f,
-                     slot + 3 < count ? v.w : 0.0f);
+// The first `count` of eight bf16 elements; zeros in place of the others.
+__device__ __forceinline__ uint4 keep_first(uint4 v, int count) {
+  const auto keep = [count](uint32_t word, int first) {
+    return count >= first + 2 ? word : count > first ? word & 0xffffu : 0u;
+  };
+  return make_uint4(keep(v.x, 0), keep(v.y, 2), keep(v.z, 4), keep(v.w, 6));
 }
 
-// Rounds one KV block to columns [16 part, + 16) of the tile's keys [Dim, 64 + 8] and rows of its values [64, Dim + 8];
-// slots at or past `count` become zero, whatever stands there. All threads of the block take part.
+// Copies one KV block of a bf16 store to columns [16 part, + 16) of the tile's keys [Dim, 64 + 8] and rows of its
+// values [64, Dim + 8]; slots at or past `count` become zero, whatever stands there. All threads of the block take
+// part.
 template <int Dim>
 __device__ __forceinline__ void load_kv_block(bf16_t* keys, bf16_t* values, const AttentionInputs& in, int kv_head,
                                               int block, int count, int part) {
   const int64_t at = (static_cast<int64_t>(block) * in.heads.kv_heads + kv_head) * Dim * kv_block;
-  for (int i = threadIdx.x; i < Dim * kv_block / 4; i += tile_threads) {
-    const int d = i / 4, slot = i % 4 * 4;
-    const float4 k =
-        count > 0 ? keep_slots(load_float4(in.keys + at + d * kv_block + slot), slot, count) : make_float4(0, 0, 0, 0);
-    bf16_t* to = keys + d * TileShape<Dim>::key_step + part * kv_block + slot;
-    store_word(to, pack_bf16(k.x, k.y));
-    store_word(to + 2, pack_bf16(k.z, k.w));
-    const int key = i / (Dim / 4), column = i % (Dim / 4) * 4;
-    const float4 v = key < count ? load_float4(in.values + at + key * Dim + column) : make_float4(0, 0, 0, 0);
-    to = values + (part * kv_block + key) * TileShape<Dim>::query_step + column;
-    store_word(to, pack_bf16(v.x, v.y));
-    store_word(to + 2, pack_bf16(v.z, v.w));
+  const bf16_t *from_keys = static_cast<const bf16_t*>(in.keys) + at,
+               *from_values = static_cast<const bf16_t*>(in.values) + at;
+  const uint4 zeros = make_uint4(0, 0, 0, 0);
+  for (int i = threadIdx.x; i < Dim * kv_block / 8; i += tile_threads) {
+    const int d = i / 2, slot = i % 2 * 8, key = i / (Dim / 8), column = i % (Dim / 8) * 8;
+    const uint4 k = slot < count ? keep_first(load_uint4(from_keys + d * kv_block + slot), count - slot) : zeros;
+    const uint4 v = key < count ? load_uint4(from_values + key * Dim + column) : zeros;
+    store_uint4(keys + d * TileShape<Dim>::key_step + part * kv_block + slot, k);
+    store_uint4(values + (part * kv_block + key) * TileShape<Dim>::query_step + column, v);
   }
 }
 

@@ -106,6 +106,7 @@ class CudaOps final : public Ops {
     if (bytes > 0) cuda_check(cudaMemsetAsync(memory, 0, bytes, context_.stream), "a fill on the GPU");
   }
   void synchronize() override { cuda_check(cudaStreamSynchronize(context_.stream), "the work queued so far"); }
+  int kv_element_bytes() const override { return context_.bf16 ? sizeof(bf16_t) : sizeof(float); }
   void weights_changed() override {
     recorded_.clear();  // a recording has no kernels that round the weights anew
     for (auto& [weight, copy] : context_.weights) copy.fresh = false;

@@ -54,6 +54,12 @@ __device__ __forceinline__ uint32_t pack_bf16(float low, float high) {
 __device__ __forceinline__ float from_bf16(bf16_t h) { return __uint_as_float(static_cast<uint32_t>(h) << 16); }
 __device__ __forceinline__ bf16_t to_bf16(float f) { return static_cast<bf16_t>(pack_bf16(f, 0.0f)); }
 
+// An element of the KV store (f32 or bf16) as a float, and a float put there.
+__device__ __forceinline__ float kv_float(float x) { return x; }
+__device__ __forceinline__ float kv_float(bf16_t x) { return from_bf16(x); }
+__device__ __forceinline__ void put_kv(float* to, float x) { *to = x; }
+__device__ __forceinline__ void put_kv(bf16_t* to, float x) { *to = to_bf16(x); }
+
 // 16 bytes at once; the address must be a multiple of 16.
 __device__ __forceinline__ float4 load_float4(const float* p) {
 #if defined(VF_CUDA_SHIM)
@@ -72,6 +78,14 @@ __device__ __forceinline__ uint4 load_uint4(const bf16_t* p) {
   shim_aligned(p, 16, "load_uint4");
 #endif
   return *reinterpret_cast<const uint4*>(p);
+}
+__device__ __forceinline__ void store_uint4(bf16_t* p, uint4 v) {
+#if defined(VF_CUDA_SHIM)
+  shim_aligned(p, 16, "store_uint4");
+  std::memcpy(p, &v, 16);
+#else
+  *reinterpret_cast<uint4*>(p) = v;
+#endif
 }
 __device__ __forceinline__ void store_word(bf16_t* p, uint32_t word) {
 #if defined(VF_CUDA_SHIM)

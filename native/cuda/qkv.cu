@@ -20,6 +20,8 @@ __device__ __forceinline__ float head_rstd(const float* x, int dim, float eps) {
   return 1.0f / sqrtf(warp_reduce(squares, SumOf()) / static_cast<float>(dim) + eps);
 }
 
+// Kv: the type of the store's elements.
+template <class Kv>
 __global__ void __launch_bounds__(32 * warps) qkv(QkvArgs a) {
   const int dim = a.heads.head_dim, half = dim / 2, pad = padded_dim(a.heads), lane = threadIdx.x % 32;
   const int heads = a.heads.q_heads + 2 * a.heads.kv_heads;
@@ -31,8 +33,9 @@ __global__ void __launch_bounds__(32 * warps) qkv(QkvArgs a) {
   const int64_t block = static_cast<int64_t>(a.kv_block_id[row]) * a.heads.kv_heads;
   const int slot = a.kv_slot[row];
   if (head >= a.heads.q_heads + a.heads.kv_heads) {
-    float* to = a.store.values + ((block + head - a.heads.q_heads - a.heads.kv_heads) * kv_block + slot) * pad;
-    for (int d = lane; d < pad; d += 32) to[d] = d < dim ? x[d] : 0.0f;
+    Kv* to = static_cast<Kv*>(a.store.values) +
+             ((block + head - a.heads.q_heads - a.heads.kv_heads) * kv_block + slot) * pad;
+    for (int d = lane; d < pad; d += 32) put_kv(to + d, d < dim ? x[d] : 0.0f);
     return;
   }
   const bool is_query = head < a.heads.q_heads;
@@ -41,7 +44,7 @@ __global__ void __launch_bounds__(32 * warps) qkv(QkvArgs a) {
   const float *cos = a.cos + static_cast<int64_t>(a.positions[row]) * half,
               *sin = a.sin + static_cast<int64_t>(a.positions[row]) * half;
   float* q = a.q + (row * a.heads.q_heads + head) * dim;
-  float* k = a.store.keys + (block + head - a.heads.q_heads) * dim * kv_block + slot;
+  Kv* k = static_cast<Kv*>(a.store.keys) + (block + head - a.heads.q_heads) * dim * kv_block + slot;
   for (int d = lane; d < half; d += 32) {
     const float low = norm ? x[d] * rstd * norm[d] : x[d],
                 high = norm ? x[half + d] * rstd * norm[half + d] : x[half + d];
@@ -50,8 +53,8 @@ __global__ void __launch_bounds__(32 * warps) qkv(QkvArgs a) {
       q[d] = first;
       q[half + d] = second;
     } else {
-      k[d * kv_block] = first;
-      k[(half + d) * kv_block] = second;
+      put_kv(k + d * kv_block, first);
+      put_kv(k + (half + d) * kv_block, second);
     }
   }
 }
@@ -160,7 +163,12 @@ void cuda_qkv(CudaContext& c, const QkvArgs& a) {
   require_rotation(a.heads);
   if (a.rows == 0) return;
   const int64_t tasks = a.rows * (a.heads.q_heads + 2 * a.heads.kv_heads);
-  VF_LAUNCH((qkv), dim3(blocks_of(tasks, warps)), dim3(32 * warps), 0, c.stream, a);
+  const dim3 grid(blocks_of(tasks, warps)), threads(32 * warps);
+  if (c.bf16) {
+    VF_LAUNCH((qkv<bf16_t>), grid, threads, 0, c.stream, a);
+  } else {
+    VF_LAUNCH((qkv<float>), grid, threads, 0, c.stream, a);
+  }
   cuda_check_launch("qkv");
 }
 

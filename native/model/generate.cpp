@@ -145,7 +145,7 @@ void Generator::plan_memory() {
               " positions but they may reach " + std::to_string(longest));
   const Heads heads = spec_.attention();
   const double block_bytes =
-      static_cast<double>(heads.key_block_size() + heads.value_block_size()) * sizeof(float) * spec_.layers;
+      static_cast<double>(heads.key_block_size() + heads.value_block_size()) * ops_.kv_element_bytes() * spec_.layers;
   const int64_t most = static_cast<int64_t>(cache_budget / block_bytes);
   const int64_t alive = std::max<int64_t>(1, std::min<int64_t>(traces, r_.max_batch));
   const int64_t wanted = alive * (worst_trace + worst_prompt) + worst_prompt;

@@ -47,8 +47,9 @@ Network::Network(Weights& weights)
 
 std::vector<KvStore> Network::make_stores(Buffer& memory, int64_t blocks) const {
   const Heads heads = spec_.attention();
-  const int64_t keys = blocks * heads.key_block_size(), values = blocks * heads.value_block_size();
-  float* base = memory.floats((keys + values) * spec_.layers);
+  const int64_t element = ops_.kv_element_bytes();
+  const int64_t keys = blocks * heads.key_block_size() * element, values = blocks * heads.value_block_size() * element;
+  char* base = memory.get<char>((keys + values) * spec_.layers);
   std::vector<KvStore> stores;
   for (int32_t l = 0; l < spec_.layers; l++, base += keys + values) stores.push_back(KvStore{base, base + keys});
   return stores;
@@ -56,8 +57,9 @@ std::vector<KvStore> Network::make_stores(Buffer& memory, int64_t blocks) const 
 
 KvStore Network::layer_store(LayerState& state, int32_t blocks) {
   const Heads heads = spec_.attention();
-  return KvStore{state.keys.floats(blocks * heads.key_block_size()),
-                 state.values.floats(blocks * heads.value_block_size())};
+  const int64_t element = ops_.kv_element_bytes();
+  return KvStore{state.keys.get<char>(blocks * heads.key_block_size() * element),
+                 state.values.get<char>(blocks * heads.value_block_size() * element)};
 }
 
 // One block of the transformer; x [rows, hidden] is the residual stream, updated in place.

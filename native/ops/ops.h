@@ -18,16 +18,17 @@ struct Heads {
   int q_heads, kv_heads, head_dim;
   int value_pad() const { return (head_dim + 15) / 16 * 16; }
   int qkv_width() const { return (q_heads + 2 * kv_heads) * head_dim; }
-  // floats in one block of keys [kv_heads, head_dim, kv_block] (transposed: lanes run over keys)
+  // elements in one block of keys [kv_heads, head_dim, kv_block] (transposed: lanes run over keys)
   int64_t key_block_size() const { return static_cast<int64_t>(kv_heads) * head_dim * kv_block; }
-  // floats in one block of values [kv_heads, kv_block, value_pad] (the pad is zero)
+  // elements in one block of values [kv_heads, kv_block, value_pad] (the pad is zero)
   int64_t value_block_size() const { return static_cast<int64_t>(kv_heads) * kv_block * value_pad(); }
 };
 
-// One layer's key and value blocks: block b starts at base + b * block size.
+// One layer's key and value blocks: block b starts at element b * block size. Elements are f32 or bf16, as
+// Ops::kv_element_bytes says; keys and values are 16-byte aligned.
 struct KvStore {
-  float* keys;
-  float* values;
+  void* keys;
+  void* values;
 };
 
 // Which blocks a query sees. A view is a list of (block, count) pairs, in order of position; only the first
@@ -354,6 +355,9 @@ class Ops {
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void zero(void* memory, size_t bytes) = 0;
   virtual void synchronize() = 0;
+
+  // Bytes of an element of the KV store: 4 (f32) or 2 (bf16, rounded to nearest even as `qkv` writes it).
+  virtual int kv_element_bytes() const = 0;
 
   // Weights changed: every prepared copy of them (packed panels, low-precision copies) is stale.
   virtual void weights_changed() = 0;

@@ -42,7 +42,7 @@ logprob_rows 0
 logits_gradient 0
 5adamw 0
 7rmsnorm 0
-3qkvE 0
+3qkvI 0
 6sample 0'
 cat "$out"/*.log | awk -v list="$spills" '
   BEGIN { n = split(list, rows, "\n"); for (i = 1; i <= n; i++) { split(rows[i], f, " "); kernel[i] = f[1]; bound[i] = f[2] } }

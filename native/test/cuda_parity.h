@@ -48,6 +48,42 @@ class OnDevice {
 using DeviceFloats = OnDevice<float>;
 using DeviceInts = OnDevice<int32_t>;
 
+inline float rounded(float x) { return vf::bf16_to_float(vf::float_to_bf16(x)); }
+inline Floats rounded(const Floats& x) {
+  Floats y(x.size());
+  for (size_t i = 0; i < x.size(); i++) y[i] = rounded(x[i]);
+  return y;
+}
+
+// The numbers that a backend's KV store keeps of these.
+inline Floats stored(const vf::Ops& ops, const Floats& x) { return ops.kv_element_bytes() == 2 ? rounded(x) : x; }
+
+// Keys or values of a KV store, an even number of them, in a backend's memory and element type.
+class DeviceStore {
+ public:
+  DeviceStore(vf::Ops& ops, const Floats& host)
+      : half_(ops.kv_element_bytes() == 2), count_(host.size()), words_(ops, packed(host, half_)) {}
+  void* data() { return words_.data(); }
+  Floats fetch(const std::string& what) {
+    const Ints words = words_.fetch(what);
+    Floats x(count_);
+    if (!half_) std::memcpy(x.data(), words.data(), count_ * 4);
+    if (half_) vf::to_floats(reinterpret_cast<const uint16_t*>(words.data()), int64_t(count_), false, x.data());
+    return x;
+  }
+
+ private:
+  static Ints packed(const Floats& host, bool half) {
+    Ints words(half ? host.size() / 2 : host.size());
+    if (!half) std::memcpy(words.data(), host.data(), host.size() * 4);
+    if (half) vf::to_bf16(host.data(), int64_t(host.size()), reinterpret_cast<uint16_t*>(words.data()));
+    return words;
+  }
+  bool half_;
+  size_t count_;
+  DeviceInts words_;
+};
+
 // sum (a - b)^2 / sum b^2
 inline double nmse(const Floats& a, const Floats& b) {
   double error = 0, norm = 0;
@@ -56,13 +92,6 @@ inline double nmse(const Floats& a, const Floats& b) {
     norm += double(b[i]) * b[i];
   }
   return norm == 0 ? error : error / norm;
-}
-
-inline float rounded(float x) { return vf::bf16_to_float(vf::float_to_bf16(x)); }
-inline Floats rounded(const Floats& x) {
-  Floats y(x.size());
-  for (size_t i = 0; i < x.size(); i++) y[i] = rounded(x[i]);
-  return y;
 }
 
 // The two backends and what was found: every row of the table is one output of one case.

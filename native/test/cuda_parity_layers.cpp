@@ -83,8 +83,9 @@ void qkv(Parity& p, int64_t rows, vf::Heads h, bool normed) {
   std::vector<std::vector<Floats>> results;
   for (vf::Ops* ops : {&p.cpu, &p.cuda}) {
     DeviceFloats x_(*ops, x), qn_(*ops, qn), kn_(*ops, kn), cos_(*ops, cos), sin_(*ops, sin),
-        q(*ops, Floats(dq.size())), k(*ops, empty_keys), v(*ops, empty_values), dq_(*ops, dq), dk(*ops, dkeys),
-        dv(*ops, dvalues), dx(*ops, Floats(x.size())), dqn(*ops, qn), dkn(*ops, kn);
+        q(*ops, Floats(dq.size())), dq_(*ops, dq), dk(*ops, dkeys), dv(*ops, dvalues), dx(*ops, Floats(x.size())),
+        dqn(*ops, qn), dkn(*ops, kn);
+    DeviceStore k(*ops, empty_keys), v(*ops, empty_values);
     DeviceInts position_(*ops, position), block_(*ops, block), slot_(*ops, slot);
     float *qw = normed ? qn_.data() : nullptr, *kw = normed ? kn_.data() : nullptr;
     ops->qkv({rows,
@@ -106,10 +107,13 @@ void qkv(Parity& p, int64_t rows, vf::Heads h, bool normed) {
     results.push_back({q.fetch("qkv"), k.fetch("qkv"), v.fetch("qkv"), dx.fetch("qkv_backward"),
                        dqn.fetch("qkv_backward"), dkn.fetch("qkv_backward")});
   }
-  const char* names[] = {"qkv q", "qkv keys", "qkv values", "qkv_backward", "qkv dq_norm", "qkv dk_norm"};
-  for (int i = 0; i < 6; i++)
-    p.row(names[i], shape_of(rows, h.q_heads, h.kv_heads, dim) + (normed ? " normed" : ""),
-          nmse(results[1][i], results[0][i]));
+  const std::string shape = shape_of(rows, h.q_heads, h.kv_heads, dim) + (normed ? " normed" : "");
+  const Floats& exact_keys = results[0][1];
+  p.row("qkv keys", shape, nmse(results[1][1], exact_keys), nmse(rounded(exact_keys), exact_keys));
+  p.exact("qkv values", shape, results[1][2].same_bits(stored(p.cuda, results[0][2])));
+  const std::pair<int, const char*> parts[] = {
+      {0, "qkv q"}, {3, "qkv_backward"}, {4, "qkv dq_norm"}, {5, "qkv dk_norm"}};
+  for (const auto& [i, name] : parts) p.row(name, shape, nmse(results[1][i], results[0][i]));
 }
 
 void adamw(Parity& p, int64_t count) {

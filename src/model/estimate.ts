@@ -85,27 +85,34 @@ function productCopies({ spec, device, dtype }: MemoryNeeds): { name: string; by
   return { name: 'weights for products (f32)', bytes: device === 'cpu' ? F32 * matrices : 0 };
 }
 
-function keyValueFloats({ kvHeads, headDim }: ModelSpec): number {
+/** Bytes of an element of the key-value store (Ops::kv_element_bytes). */
+function storeElement(device: MemoryNeeds['device'], dtype: MemoryNeeds['dtype']): number {
+  return device === 'cuda' && dtype === 'bf16' ? BF16 : F32;
+}
+
+function keyValueElements({ kvHeads, headDim }: ModelSpec): number {
   return kvHeads * (headDim + Math.ceil(headDim / VALUE_LANES) * VALUE_LANES);
 }
 
-function cacheBytes({ spec, maxBatch, promptTokens, maxTokens }: MemoryNeeds): number {
-  const token = F32 * spec.layers * keyValueFloats(spec);
+function cacheBytes({ spec, device, dtype, maxBatch, promptTokens, maxTokens }: MemoryNeeds): number {
+  const token = storeElement(device, dtype) * spec.layers * keyValueElements(spec);
   const longest = token * (promptTokens + maxTokens);
   return Math.max(longest, Math.min(maxBatch * longest, CACHE_BUDGET));
 }
 
-function trainingRows({ spec, microBatchTokens, recompute }: MemoryNeeds): MemoryRow[] {
+function trainingRows({ spec, device, dtype, microBatchTokens, recompute }: MemoryNeeds): MemoryRow[] {
   const { hidden, ffn, heads, headDim, kvHeads, layers } = spec;
   const q = heads * headDim;
   const qkv = q + 2 * kvHeads * headDim;
-  const row = 3 * hidden + 2 + qkv + 2 * q + keyValueFloats(spec) + heads + 3 * ffn;
-  const kept = recompute ? layers * hidden + row + hidden : layers * (row + hidden);
-  const backward = 3 * ffn + 3 * hidden + 2 * q + qkv + keyValueFloats(spec);
+  const row =
+    F32 * (3 * hidden + 2 + qkv + 2 * q + heads + 3 * ffn) + storeElement(device, dtype) * keyValueElements(spec);
+  const input = F32 * hidden;
+  const kept = recompute ? layers * input + row + input : layers * (row + input);
+  const backward = 3 * ffn + 3 * hidden + 2 * q + qkv + keyValueElements(spec);
   return [
     {
       name: recompute ? 'layer inputs, one layer in full' : 'activations of all layers',
-      bytes: F32 * microBatchTokens * kept,
+      bytes: microBatchTokens * kept,
       during: 'training',
     },
     { name: 'gradients of activations', bytes: F32 * microBatchTokens * backward, during: 'training' },

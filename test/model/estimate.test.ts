@@ -46,6 +46,18 @@ test('keys and values count in sampling, activations in training, and only the l
   assert.equal(plan.total, always + Math.max(4e9, training));
 });
 
+test('a token of Qwen3-0.6B keeps 114,688 bytes of keys and values on a GPU in bf16, twice that in f32', () => {
+  const one = { maxBatch: 1, promptTokens: 0, maxTokens: 1 };
+  const store = (more: Partial<MemoryNeeds>) =>
+    bytes(memoryPlan(needs('qwen3-0.6b', { ...one, ...more })), 'keys and values');
+  assert.equal(store({}), 114688);
+  assert.equal(store({ dtype: 'f32' }), 229376);
+  assert.equal(store({ device: 'cpu' }), 229376);
+  const layers = (dtype: MemoryNeeds['dtype']) =>
+    bytes(memoryPlan(needs('qwen3-0.6b', { dtype, microBatchTokens: 1 })), 'activations');
+  assert.equal(layers('f32') - layers('bf16'), 114688);
+});
+
 test('recompute keeps layer inputs only', () => {
   const plain = memoryPlan(needs('qwen3-0.6b')).total;
   const recompute = memoryPlan(needs('qwen3-0.6b', { recompute: true })).total;
