@@ -55,22 +55,30 @@ __device__ __forceinline__ uint4 keep_first(uint4 v, int count) {
   return make_uint4(keep(v.x, 0), keep(v.y, 2), keep(v.z, 4), keep(v.w, 6));
 }
 
-// Copies one KV block of a bf16 store to columns [16 part, + 16) of the tile's keys [Dim, 64 + 8] and rows of its
-// values [64, Dim + 8]; slots at or past `count` become zero, whatever stands there. All threads of the block take
-// part.
+// Starts the copy of eight bf16 elements to shared memory, zeros in place of all but the first `count`.
+__device__ __forceinline__ void copy_first(bf16_t* to, const bf16_t* from, int count) {
+  if (count <= 0 || count >= 8) {
+    cp_async(to, from, count > 0);
+  } else {
+    store_uint4(to, keep_first(load_uint4(from), count));
+  }
+}
+
+// Starts the copy of one KV block of a bf16 store to columns [16 part, + 16) of the tile's keys [Dim, 64 + 8] and rows
+// of its values [64, Dim + 8]; slots at or past `count` become zero, whatever stands there. All threads of the block
+// take part.
 template <int Dim>
 __device__ __forceinline__ void load_kv_block(bf16_t* keys, bf16_t* values, const AttentionInputs& in, int kv_head,
                                               int block, int count, int part) {
   const int64_t at = (static_cast<int64_t>(block) * in.heads.kv_heads + kv_head) * Dim * kv_block;
   const bf16_t *from_keys = static_cast<const bf16_t*>(in.keys) + at,
                *from_values = static_cast<const bf16_t*>(in.values) + at;
-  const uint4 zeros = make_uint4(0, 0, 0, 0);
   for (int i = threadIdx.x; i < Dim * kv_block / 8; i += tile_threads) {
     const int d = i / 2, slot = i % 2 * 8, key = i / (Dim / 8), column = i % (Dim / 8) * 8;
-    const uint4 k = slot < count ? keep_first(load_uint4(from_keys + d * kv_block + slot), count - slot) : zeros;
-    const uint4 v = key < count ? load_uint4(from_values + key * Dim + column) : zeros;
-    store_uint4(keys + d * TileShape<Dim>::key_step + part * kv_block + slot, k);
-    store_uint4(values + (part * kv_block + key) * TileShape<Dim>::query_step + column, v);
+    copy_first(keys + d * TileShape<Dim>::key_step + part * kv_block + slot, from_keys + d * kv_block + slot,
+               count - slot);
+    cp_async(values + (part * kv_block + key) * TileShape<Dim>::query_step + column, from_values + key * Dim + column,
+             key < count);
   }
 }
 
@@ -83,6 +91,8 @@ __device__ __forceinline__ void load_pairs(bf16_t* keys, bf16_t* values, const A
     load_kv_block<Dim>(keys, values, in, kv_head, there ? in.blocks[pair + part] : 0,
                        there ? in.counts[pair + part] : 0, part);
   }
+  cp_async_commit();
+  cp_async_wait<0>();
 }
 
 // Addresses of ldmatrix for a 16 x 16 part: with the 8-row halves in words (0, 1) and (2, 3) of operand a …
@@ -339,6 +349,8 @@ __global__ void __launch_bounds__(tile_threads)
     load_kv_block<Dim>(keys, values, in, kv_head, t.blocks[part] < 0 ? 0 : t.blocks[part],
                        t.blocks[part] < 0 ? 0 : count, part);
   }
+  cp_async_commit();
+  cp_async_wait<0>();
   float key_sums[Dim / 8][4], value_sums[Dim / 8][4];
   clear(key_sums);
   clear(value_sums);

@@ -51,7 +51,7 @@ cat "$out"/*.log | awk -v list="$spills" '
     bytes = $0; sub(/ bytes spill stores.*/, "", bytes); sub(/.*, /, "", bytes)
     for (i = 1; i <= n; i++) if (index(name, kernel[i])) {
       seen[i]++
-      if (bytes > worst[i]) worst[i] = bytes
+      if (bytes + 0 > worst[i] + 0) worst[i] = bytes
       if (bytes + 0 > bound[i]) { printf "FAILED: %s for %s spills %d bytes, %d is the most\n", name, target, bytes, bound[i]; failed = 1 }
     }
   }

@@ -105,7 +105,8 @@ function trainingRows({ spec, device, dtype, microBatchTokens, recompute }: Memo
   const q = heads * headDim;
   const qkv = q + 2 * kvHeads * headDim;
   const row =
-    F32 * (3 * hidden + 2 + qkv + 2 * q + heads + 3 * ffn) + storeElement(device, dtype) * keyValueElements(spec);
+    F32 * (3 * hidden + 2 + qkv + 2 * q + heads + 3 * ffn) +
+    storeElement(device, dtype) * keyValueElements(spec);
   const input = F32 * hidden;
   const kept = recompute ? layers * input + row + input : layers * (row + input);
   const backward = 3 * ffn + 3 * hidden + 2 * q + qkv + keyValueElements(spec);
