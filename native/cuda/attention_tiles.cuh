@@ -266,16 +266,19 @@ __global__ void __launch_bounds__(tile_threads)
   const int lane = threadIdx.x % 32, warp_row = threadIdx.x / 32 * 16;
   load_queries<Dim, tile_queries>(queries, in.q, in.heads, kv_head, t.row, 0, count);
   load_queries<Dim, tile_queries>(douts, dout, in.heads, kv_head, t.row, 0, count);
+  // where this lane's query of sum row i stands: found again at the end, not held in registers
+  const auto place = [&](int i) {
+    const int m = warp_row + lane / 4 + 8 * i;
+    return (static_cast<int64_t>(t.row) + m / group) * in.heads.q_heads + kv_head * group + m % group;
+  };
   int seen[2];
-  int64_t at[2];
   float log_sum[2], mean[2];
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     const int m = warp_row + lane / 4 + 8 * i;
     seen[i] = m < count ? t.keys + m / group : 0;
-    at[i] = (static_cast<int64_t>(t.row) + m / group) * in.heads.q_heads + kv_head * group + m % group;
-    log_sum[i] = m < count ? lse[at[i]] * log2_e : 0.0f;
-    mean[i] = m < count ? means[at[i]] : 0.0f;
+    log_sum[i] = m < count ? lse[place(i)] * log2_e : 0.0f;
+    mean[i] = m < count ? means[place(i)] : 0.0f;
   }
   float sums[Dim / 8][4];
   clear(sums);
@@ -304,7 +307,7 @@ __global__ void __launch_bounds__(tile_threads)
 #pragma unroll
     for (int j = 0; j < Dim / 8; j++)
 #pragma unroll
-      for (int e = 0; e < 2; e++) dq[at[i] * Dim + 8 * j + lane % 4 * 2 + e] = sums[j][2 * i + e];
+      for (int e = 0; e < 2; e++) dq[place(i) * Dim + 8 * j + lane % 4 * 2 + e] = sums[j][2 * i + e];
   }
 }
 
