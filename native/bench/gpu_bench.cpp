@@ -218,8 +218,11 @@ void step_stage(const char* stage, const Shape& shape, const Workload& w, int64_
   }
 }
 
-void decode_stage(const Shape& shape, bool small) {
+// Decoding with every launch made anew, or with recorded passes (VF_CUDA_GRAPHS).
+void decode_rows(const Shape& shape, bool small, bool recorded) {
+  if (recorded) setenv("VF_CUDA_GRAPHS", "1", 1);
   Model m(shape, false);
+  unsetenv("VF_CUDA_GRAPHS");
   const vf::Heads heads = m.weights.spec().attention();
   const double weight_bytes = 2.0 * static_cast<double>(m.weights.parameters());
   const double key_bytes = static_cast<double>(heads.key_block_size() + heads.value_block_size()) / vf::kv_block *
@@ -232,13 +235,19 @@ void decode_stage(const Shape& shape, bool small) {
     const vf::SampleOutput out = sample(m, prompts, w, batch);
     // what a pass reads at least: all weights, and the keys and values that a row sees halfway
     const double bytes = weight_bytes + batch * key_bytes * (w.prompt + w.tokens / 2.0);
-    row("decode", std::string(shape.name) + " batch " + std::to_string(batch),
+    row("decode", std::string(shape.name) + (recorded ? " graphs" : "") + " batch " + std::to_string(batch),
         {{"tokens_per_s", static_cast<double>(out.decode_tokens) / out.decode_seconds},
          {"of_bandwidth_bound",
           static_cast<double>(out.decode_tokens) / batch / out.decode_seconds / (peak_bytes / bytes)},
          {"kv_bytes_a_token", key_bytes},
-         {"prefill_s", out.prefill_seconds}});
+         {"prefill_s", out.prefill_seconds},
+         {"recorded_passes", static_cast<double>(vf::recorded_launches(*m.ops))}});
   }
+}
+
+void decode_stage(const Shape& shape, bool small) {
+  decode_rows(shape, small, false);
+  decode_rows(shape, small, true);
 }
 
 // Products of a model's shapes, own kernel or cuBLASLt (VF_CUBLASLT).
