@@ -275,6 +275,31 @@ VF_INLINE float fma1(float a, float b, float c) {
 #endif
 }
 
+#if defined(__AVX2__)
+// to[c, r] = from[r, c] of an 8 x 8 block; rows of `to` are written in order, each as 8 floats.
+VF_INLINE void transpose_8x8(const float* from, int64_t from_step, float* to, int64_t to_step) {
+  __m256 r[8], s[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(from + i * from_step);
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], 0xee);
+    r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) _mm256_storeu_ps(to + i * to_step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) _mm256_storeu_ps(to + (i + 4) * to_step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+}
+#endif
+
 // e^x within 1.1 ulp: x = n ln 2 + r, a polynomial of degree 6 in r (minimax on |r| <= ln 2 / 2), then 2^n.
 // -inf gives 0, values over 88.72 give inf, a NaN stays a NaN.
 VF_INLINE F16 exp(F16 x) {
