@@ -65,10 +65,12 @@ class CpuOps final : public Ops {
   void upload(void* device, const void* host, size_t bytes) override { copy(device, host, bytes); }
   void download(void* host, const void* device, size_t bytes) override { copy(host, device, bytes); }
   void copy(void* to, const void* from, size_t bytes) override {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    each_share(bytes, [&](size_t at, size_t n) {
+      std::memcpy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, n);
+    });
   }
   void zero(void* memory, size_t bytes) override {
-    if (bytes > 0) std::memset(memory, 0, bytes);
+    each_share(bytes, [&](size_t at, size_t n) { std::memset(static_cast<char*>(memory) + at, 0, n); });
   }
   void synchronize() override {}
   int kv_element_bytes() const override { return sizeof(float); }
@@ -97,6 +99,16 @@ class CpuOps final : public Ops {
   void sample(const SampleArgs& a) override { cpu_sample(context_, a); }
 
  private:
+  // Calls body(begin, count) for shares of a block of bytes.
+  template <class Body>
+  void each_share(size_t bytes, const Body& body) {
+    constexpr size_t share = size_t{1} << 18;
+    pool_.parallel_for(static_cast<int64_t>((bytes + share - 1) / share), [&](int64_t task, int) {
+      const size_t begin = static_cast<size_t>(task) * share;
+      body(begin, bytes - begin < share ? bytes - begin : share);
+    });
+  }
+
   Pool pool_;
   ScratchSet scratch_;
   WeightCache weights_;
