@@ -1,5 +1,6 @@
 // Builds what a clone needs: the native addon (cmake-js, or node-gyp where there is no CMake) and dist/ (tsc).
-// `node scripts/build.js` builds what is older than its sources; `--force` all; `--addon` or `--dist` one of them.
+// `node scripts/build.js` builds what is older than its sources; `--force` all; `--addon` or `--dist` one of them. CUDA:
+// `--cuda` or VF_CUDA=1 compiles it in, VF_CUDA=0 leaves it out; else an addon that has it keeps it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -51,10 +52,21 @@ function has(command) {
   return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
+/** Whether the build folder is set up for CUDA; undefined where CMake hasn't set one up. */
+function setUpForCuda() {
+  const cache = join(root, 'build', 'CMakeCache.txt');
+  return existsSync(cache) ? /^VF_CUDA:BOOL=ON$/m.test(readFileSync(cache, 'utf8')) : undefined;
+}
+
 /** Whether the addon that is there was built with CUDA. */
 export function builtWithCuda() {
-  const cache = join(root, 'build', 'CMakeCache.txt');
-  return existsSync(addonFile) && existsSync(cache) && /^VF_CUDA:BOOL=ON$/m.test(readFileSync(cache, 'utf8'));
+  return existsSync(addonFile) && setUpForCuda() === true;
+}
+
+/** What VF_CUDA asks for: true, false, or undefined for the addon as it is. */
+export function cudaFromEnvironment() {
+  const value = process.env.VF_CUDA;
+  return value === '1' ? true : value === '0' ? false : undefined;
 }
 
 /** What is missing for a build of the addon, each with what to do. */
@@ -62,7 +74,7 @@ export function missingTools({ cuda = false } = {}) {
   const missing = [];
   if (cuda && !has(process.env.CUDACXX ?? 'nvcc')) {
     missing.push(
-      'no nvcc: install the CUDA toolkit (12.4 or newer) and put its bin folder on PATH, or set CUDACXX',
+      'no nvcc: install the CUDA toolkit (12.4 or newer) and put its bin folder on PATH, set CUDACXX, or leave CUDA out with VF_CUDA=0',
     );
   }
   if (cuda && !has('cmake')) {
@@ -98,13 +110,15 @@ export function buildAddon({ cuda = false, log = 'inherit' } = {}) {
   const numbered = remedies.map((text, i) => `  ${i + 1}. ${text}`).join('\n');
   if (missing.length > 0) throw new Error(`the native addon can't be built here\n${numbered}`);
   const jobs = String(Math.max(1, cpus().length));
-  const [file, args] = has('cmake')
-    ? [
-        process.execPath,
-        [cmakeJs(), 'compile', '--parallel', jobs, ...(cuda ? ['--CDVF_CUDA=ON'] : ['--CDVF_CUDA=OFF'])],
-      ]
-    : [process.execPath, [nodeGyp(), 'rebuild', `--jobs=${jobs}`]];
-  const result = spawnSync(file, args, { cwd: root, stdio: ['ignore', log, log] });
+  const run = (file, args) => spawnSync(file, args, { cwd: root, stdio: ['ignore', log, log] });
+  const cmake = (...words) => [cmakeJs(), ...words, `--CDVF_CUDA=${cuda ? 'ON' : 'OFF'}`];
+  if (cuda) console.error('compiling the kernels for the GPU where they changed: up to 4 minutes on 2 cores');
+  const withCmake = has('cmake');
+  // cmake-js sets up a build folder once: another choice of CUDA needs CMake's word before it compiles.
+  const setUp = withCmake ? setUpForCuda() : undefined;
+  if (setUp !== undefined && setUp !== cuda) run(process.execPath, cmake('configure'));
+  const args = withCmake ? cmake('compile', '--parallel', jobs) : [nodeGyp(), 'rebuild', `--jobs=${jobs}`];
+  const result = run(process.execPath, args);
   if (result.status !== 0 || !existsSync(addonFile)) {
     throw new Error(`the native addon did not compile (${args.slice(1).join(' ')})\n${numbered}`);
   }
@@ -135,9 +149,10 @@ export function linkBinary() {
   symlinkSync(join('..', '..', 'bin', 'vf.js'), link);
 }
 
-/** Builds what is stale; with `cuda` also an addon that has no CUDA yet. */
-export function build({ force = false, addon = true, dist = true, cuda = false, log = 'inherit' } = {}) {
-  if (addon && (force || !addonIsFresh() || (cuda && !builtWithCuda()))) buildAddon({ cuda, log });
+/** Builds what is stale, and an addon that is there with CUDA and was asked for without it, or the other way round. */
+export function build({ force = false, addon = true, dist = true, cuda, log = 'inherit' } = {}) {
+  const wanted = cuda ?? builtWithCuda();
+  if (addon && (force || !addonIsFresh() || wanted !== builtWithCuda())) buildAddon({ cuda: wanted, log });
   const fromClone = existsSync(join(root, 'tsconfig.build.json'));
   if (dist && fromClone && (force || !distIsFresh())) buildDist();
   linkBinary();
@@ -151,7 +166,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       force: flags.has('--force'),
       addon: !only || flags.has('--addon'),
       dist: !only || flags.has('--dist'),
-      cuda: flags.has('--cuda') || process.env.VF_CUDA === '1',
+      cuda: flags.has('--cuda') ? true : cudaFromEnvironment(),
     });
   } catch (error) {
     console.error(`error: ${error.message}`);

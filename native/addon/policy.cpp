@@ -200,6 +200,7 @@ Napi::Value Policy::info(const Napi::CallbackInfo& info) {
   o.Set("device", ops_ ? ops_->name() : "none");
   o.Set("isa", config_.isa);
   o.Set("threads", config_.threads);
+  o.Set("products", ops_ ? ops_->products() : "none");
   o.Set("parameters", weights_ ? static_cast<double>(weights_->parameters()) : 0);
   o.Set("weightBytes", weights_ ? static_cast<double>(weights_->arena_count() * 4) : 0);
   return o;

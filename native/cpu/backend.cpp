@@ -55,6 +55,7 @@ class CpuOps final : public Ops {
   }
 
   const char* name() const override { return "cpu"; }
+  const char* products() const override { return context_.bf16 ? "own bf16 products" : "own f32 products"; }
 
   void* allocate(size_t bytes) override { return allocate_aligned(bytes); }
   void release(void* memory) noexcept override {

@@ -85,6 +85,10 @@ class CudaOps final : public Ops {
   }
 
   const char* name() const override { return runs_on_shim ? "cuda-sim" : "cuda"; }
+  const char* products() const override {
+    if (!context_.bf16) return "own f32 products";
+    return context_.lt ? "cuBLASLt products, own mma.sync up to 16 rows" : "own mma.sync products";
+  }
 
   void* allocate(size_t bytes) override { return context_.memory.allocate(bytes); }
   void release(void* memory) noexcept override {
@@ -155,6 +159,7 @@ class CudaOps final : public Ops {
   }
 
   int64_t recorded_launches() const { return recorded_.launches(); }
+  uint64_t memory_changes() const { return context_.memory.changes(); }
 
  private:
   void forget_weights(const void* memory, size_t bytes) {
@@ -179,6 +184,8 @@ class CudaOps final : public Ops {
 std::unique_ptr<Ops> make_cuda_backend(const CudaOptions& options) { return std::make_unique<CudaOps>(options); }
 
 int64_t recorded_launches(const Ops& cuda) { return static_cast<const CudaOps&>(cuda).recorded_launches(); }
+
+uint64_t memory_changes(const Ops& cuda) { return static_cast<const CudaOps&>(cuda).memory_changes(); }
 
 CudaInfo cuda_info() {
   CudaInfo info;

@@ -36,5 +36,7 @@ std::unique_ptr<Ops> make_cuda_backend(const CudaOptions& options);
 CudaInfo cuda_info();
 // Recorded decode passes that a CUDA backend has launched.
 int64_t recorded_launches(const Ops& cuda);
+// Blocks of device memory that a CUDA backend has handed out and taken back, its own scratch among them.
+uint64_t memory_changes(const Ops& cuda);
 
 }  // namespace vf

@@ -22,17 +22,18 @@ __global__ void __launch_bounds__(threads)
     add_rows(int64_t rows, int64_t width, const int32_t* index, const float* from, float* to) {
   __shared__ int32_t matches[threads];
   __shared__ int counts[threads / 32];
-  __shared__ int earlier;
   const int64_t row = blockIdx.x;
   const int32_t target = index[row];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  if (threadIdx.x == 0) earlier = 0;
-  __syncthreads();
   bool seen = false;
   for (int64_t r = threadIdx.x; r < row; r += blockDim.x) seen |= index[r] == target;
-  if (seen) earlier = 1;
+  const unsigned seen_by = __ballot_sync(all_lanes, seen);
+  if (lane == 0) counts[warp] = seen_by != 0;
   __syncthreads();
+  int earlier = 0;
+  for (int w = 0; w < threads / 32; w++) earlier |= counts[w];
   if (earlier) return;
+  __syncthreads();
   for (int64_t begin = row; begin < rows; begin += blockDim.x) {
     const int64_t r = begin + threadIdx.x;
     const bool match = r < rows && index[r] == target;

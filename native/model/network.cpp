@@ -31,6 +31,7 @@ Network::Network(Weights& weights)
       final_rstd_(ops_),
       dgathered_(ops_),
       scratch_(ops_),
+      step_(ops_),
       d_wide_(ops_),
       d_gate_up_(ops_),
       d_row_(ops_),

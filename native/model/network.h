@@ -53,6 +53,26 @@ struct LayerState {
   Buffer input, normed, rstd, qkv, q, keys, values, attended, lse, middle, mlp_normed, mlp_rstd, gate_up, activated;
 };
 
+// What a training step hands to the device, kept from step to step. `tables` and `results` are of its rewards.
+struct StepBuffers {
+  explicit StepBuffers(Ops& ops)
+      : plan(ops),
+        index(ops),
+        targets(ops),
+        weight(ops),
+        old(ops),
+        ref(ops),
+        kl(ops),
+        logprob(ops),
+        dnormed(ops),
+        dx(ops),
+        tables{Buffer(ops), Buffer(ops), Buffer(ops), Buffer(ops), Buffer(ops)},
+        results{Buffer(ops), Buffer(ops), Buffer(ops), Buffer(ops), Buffer(ops), Buffer(ops)} {}
+  DevicePlan plan;
+  Buffer index, targets, weight, old, ref, kl, logprob, dnormed, dx;
+  Buffer tables[5], results[6];
+};
+
 class Network {
  public:
   explicit Network(Weights& weights);
@@ -71,6 +91,7 @@ class Network {
   void final_norm_backward(const float* dnormed, const int32_t* index, int64_t count, float* dx);
 
   Weights& weights() { return weights_; }
+  StepBuffers& step_buffers() { return step_; }
   // One store a layer, each of `blocks` blocks, in one buffer.
   std::vector<KvStore> make_stores(Buffer& memory, int64_t blocks) const;
 
@@ -85,6 +106,7 @@ class Network {
   Buffer cos_, sin_, hidden_, gathered_, normed_, final_rstd_, dgathered_;
   LayerState scratch_;
   std::vector<LayerState> states_;
+  StepBuffers step_;
   // backward's own
   Buffer d_wide_, d_gate_up_, d_row_, d_attended_, d_q_, d_qkv_, d_keys_, d_values_;
 };

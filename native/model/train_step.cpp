@@ -19,16 +19,7 @@ class TrainStep {
         spec_(weights_.spec()),
         r_(request),
         control_(control),
-        device_(ops_),
-        index_(ops_),
-        targets_(ops_),
-        weight_(ops_),
-        old_(ops_),
-        ref_(ops_),
-        kl_(ops_),
-        logprob_(ops_),
-        dnormed_(ops_),
-        dx_(ops_) {}
+        buffers_(network.step_buffers()) {}
 
   StepOutput run();
 
@@ -49,8 +40,7 @@ class TrainStep {
   Spec spec_;
   const StepRequest& r_;
   const Control& control_;
-  DevicePlan device_;
-  Buffer index_, targets_, weight_, old_, ref_, kl_, logprob_, dnormed_, dx_;
+  StepBuffers& buffers_;
   std::vector<int32_t> firsts_, trees_, group_tree_;
   std::vector<float> token_weight_;  // [span tokens], before normalization
   bool on_policy_ = true;
@@ -120,8 +110,8 @@ void TrainStep::make_weights() {
   out_.advantage.resize(static_cast<size_t>(traces));
   out_.skipped.resize(static_cast<size_t>(groups));
   std::vector<float> trace_weight(static_cast<size_t>(traces)), answer_weight(r_.answer_logprobs.size());
-  Buffer group_offsets(ops_), continuation_offsets(ops_), answer_offsets(ops_), answer_logprob(ops_), given(ops_),
-      log_reward(ops_), reward(ops_), advantage(ops_), traces_out(ops_), answers_out(ops_), skipped(ops_);
+  auto& [group_offsets, continuation_offsets, answer_offsets, answer_logprob, given] = buffers_.tables;
+  auto& [log_reward, reward, advantage, traces_out, answers_out, skipped] = buffers_.results;
   const std::vector<int32_t> no_answers{0};
   ops_.policy_weights(
       {traces, groups, group_offsets.upload(r_.group_offsets), continuation_offsets.upload(r_.continuation_offsets),
@@ -216,8 +206,8 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
   const int64_t count = static_cast<int64_t>(plan.spans.size());
   if (first_epoch) out_.tokens_computed += plan.rows.rows();
   if (count == 0) return;
-  device_.upload(plan.rows);
-  const float* hidden = network_.forward_keep(device_, plan.rows.blocks, r_.recompute, control_);
+  buffers_.plan.upload(plan.rows);
+  const float* hidden = network_.forward_keep(buffers_.plan, plan.rows.blocks, r_.recompute, control_);
 
   std::vector<int32_t> rows, ids;
   std::vector<float> weight, old, ref, kl;
@@ -231,7 +221,7 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
       kl.push_back(static_cast<float>(r_.kl_coefficient * scale / r_.length_divisor));
     }
   }
-  const int32_t* index = index_.upload(rows);
+  const int32_t* index = buffers_.index.upload(rows);
   const float* normed = network_.final_norm(hidden, index, count, true);
   TokenStats part;
   LogprobLossArgs loss{};
@@ -240,20 +230,20 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
   loss.vocab = r_.usable_vocab;
   loss.x = normed;
   loss.head = weights_.weights().head;
-  loss.targets = targets_.upload(ids);
+  loss.targets = buffers_.targets.upload(ids);
   // in float, as the sampler divides: 1 / 0.7 in double rounds to another float
   loss.inv_temperature = 1 / static_cast<float>(r_.temperature);
-  loss.weight = weight_.upload(weight);
-  loss.old_logprob = old.empty() ? nullptr : old_.upload(old);
+  loss.weight = buffers_.weight.upload(weight);
+  loss.old_logprob = old.empty() ? nullptr : buffers_.old.upload(old);
   loss.on_policy = on_policy_;
-  loss.ref_logprob = ref.empty() ? nullptr : ref_.upload(ref);
-  loss.kl_weight = kl.empty() ? nullptr : kl_.upload(kl);
+  loss.ref_logprob = ref.empty() ? nullptr : buffers_.ref.upload(ref);
+  loss.kl_weight = kl.empty() ? nullptr : buffers_.kl.upload(kl);
   loss.clip_low = static_cast<float>(r_.clip_low);
   loss.clip_high = static_cast<float>(r_.clip_high);
   loss.dual_clip = static_cast<float>(r_.dual_clip);
   loss.tis_cap = static_cast<float>(r_.tis_cap);
-  loss.logprob = logprob_.floats(count);
-  loss.dx = dnormed_.floats(count * spec_.hidden);
+  loss.logprob = buffers_.logprob.floats(count);
+  loss.dx = buffers_.dnormed.floats(count * spec_.hidden);
   loss.dhead = weights_.grads().head;
   loss.stats = &part;
   ops_.logprob_loss(loss);
@@ -275,10 +265,10 @@ void TrainStep::micro_batch(TreeRange range, double scale, bool first_epoch, Tok
   stats.rows += part.rows;
 
   const int64_t elements = plan.rows.rows() * spec_.hidden;
-  float* dx = dx_.floats(elements);
+  float* dx = buffers_.dx.floats(elements);
   ops_.zero(dx, static_cast<size_t>(elements) * sizeof(float));
   network_.final_norm_backward(loss.dx, index, count, dx);
-  network_.backward(device_, plan.rows.blocks, r_.recompute, dx, control_);
+  network_.backward(buffers_.plan, plan.rows.blocks, r_.recompute, dx, control_);
 }
 
 void TrainStep::update() {

@@ -346,6 +346,8 @@ class Ops {
  public:
   virtual ~Ops() = default;
   virtual const char* name() const = 0;
+  // Which matrix products are in use, in words: stored with a run.
+  virtual const char* products() const = 0;
 
   // Memory. allocate returns 64-byte aligned memory, not zeroed; throws VF_OUT_OF_MEMORY with the bytes asked for.
   virtual void* allocate(size_t bytes) = 0;

@@ -20,7 +20,7 @@ build_with() {
   mkdir -p "$dir/addon"
   {
     echo "cxxflags = -std=c++17 -g1 -fPIC -Wall -Wextra -ffp-contract=off -MMD -MP $*"
-    echo "all: $dir/cuda_parity $dir/cuda_step $dir/cuda_shim_test"
+    echo "all: $dir/cuda_parity $dir/cuda_step $dir/cuda_memory $dir/cuda_shim_test"
     objects="" model_objects=""
     for source in $(cat native/cuda/sources.txt); do
       object="$dir/cu_$(basename "$source" .cu).o"
@@ -54,6 +54,7 @@ build_with() {
     printf '%s/cuda_parity: %s %s\n\t%s $(cxxflags) $^ -o $@ -lpthread -ldl\n' "$dir" "$parity" "$objects" "$cxx"
     printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
     printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
+    printf '%s/cuda_memory: native/test/cuda_memory.cpp native/test/cuda_shim.h %s\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects" "$cxx"
     # vf.node with the device cuda-sim, for tests that come through Node
     addon=""
     for source in native/addon/*.cpp; do
@@ -67,24 +68,27 @@ build_with() {
   make -s -j "$jobs" -f "$dir/Makefile" ${TARGETS:-all}
 }
 
-# A barrier deleted from a kernel must show: builds one source of a copy whose nth __syncthreads is gone, and the table fails.
+# A barrier deleted from a kernel must show: builds one source of a copy whose nth __syncthreads is gone, with the objects
+# of a build and its flags, and the table must end with the words `sign`.
+# mutant HEADER NTH SOURCE FAMILY SIGN OBJECTS FLAGS…
 mutant() {
-  header=$1 nth=$2 source=$3 family=$4
+  header=$1 nth=$2 source=$3 family=$4 sign=$5 objects=$6
+  shift 6
   rm -rf "$out/mutant"
-  mkdir -p "$out/mutant/native"
-  cp -r native/ops native/core native/cuda "$out/mutant/native/"
   mkdir -p "$out/mutant/native/test"
+  cp -r native/ops native/core native/cuda "$out/mutant/native/"
   cp native/test/cuda_shim.h "$out/mutant/native/test/"
   awk -v nth="$nth" '/__syncthreads\(\);/ && ++seen == nth { sub(/__syncthreads\(\);/, ";") } { print }' "native/cuda/$header" > "$out/mutant/native/cuda/$header"
   if cmp -s "native/cuda/$header" "$out/mutant/native/cuda/$header"; then echo "FAILED: $header has no barrier $nth"; exit 1; fi
-  $cxx -x c++ -std=c++17 -O1 -fPIC -ffp-contract=off -Wno-unknown-pragmas -DVF_CUDA_SHIM -c "$out/mutant/native/cuda/$source.cu" -o "$out/mutant/$source.o"
-  others=$(ls "$out"/*.o | grep -v "/cu_$source.o")
-  $cxx "$out/mutant/$source.o" $others -o "$out/mutant/parity" -lpthread -ldl
-  if "$out/mutant/parity" "$family" > "$out/mutant/log" 2>&1; then
+  $cxx -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wno-unknown-pragmas -DVF_CUDA_SHIM "$@" -c "$out/mutant/native/cuda/$source.cu" -o "$out/mutant/$source.o"
+  others=$(ls "$out"/kernels_*.o "$objects"/*.o | sort -u | grep -v "/cu_$source.o")
+  $cxx "$@" "$out/mutant/$source.o" $others -o "$out/mutant/parity" -lpthread -ldl
+  if TSAN_OPTIONS=halt_on_error=1 "$out/mutant/parity" "$family" > "$out/mutant/log" 2>&1 || ! grep -q "$sign" "$out/mutant/log"; then
     echo "FAILED: barrier $nth of $header is deleted and the table does not notice"
+    tail -5 "$out/mutant/log"
     exit 1
   fi
-  echo "barrier $nth of $header deleted: the table fails, as it must"
+  echo "barrier $nth of $header deleted: $sign, as it must"
 }
 
 for stage in $stages; do
@@ -100,7 +104,7 @@ for stage in $stages; do
       VF_SHIM_ORDER=1 "$out/cuda_parity"
       VF_SHIM_ORDER=12345 "$out/cuda_parity"
       ;;
-    step) "$out/cuda_step" ;;
+    step) "$out/cuda_step" && "$out/cuda_memory" ;;
     sanitize)
       build_with "$out/sanitize" -fsanitize=address,undefined -fno-sanitize-recover=undefined
       "$out/sanitize/cuda_shim_test"
@@ -111,11 +115,12 @@ for stage in $stages; do
       TARGETS="$out/races/cuda_parity $out/races/cuda_shim_test" build_with "$out/races" -fsanitize=thread -DVF_SHIM_THREADS
       "$out/races/cuda_shim_test"
       VF_PARITY_SMALL=1 "$out/races/cuda_parity"
+      VF_PARITY_SMALL=1 mutant reduce.cuh 1 layers layers 'data race' "$out/races" -fsanitize=thread -DVF_SHIM_THREADS
       ;;
     mutants)
-      mutant reduce.cuh 1 layers layers
-      mutant gemm_mma.cuh 1 matmul matmul
-      mutant attention_tiles.cuh 1 attention attention
+      mutant reduce.cuh 1 layers layers FAILED "$out"
+      mutant gemm_mma.cuh 1 matmul matmul FAILED "$out"
+      mutant attention_tiles.cuh 1 attention attention FAILED "$out"
       ;;
     nvcc) sh native/test/cuda_nvcc.sh "$out/nvcc" ;;
     *)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Compiles every CUDA source with nvcc for what a build carries (native/test/cuda_nvcc.sh OUTDIR) and reads what came out
-# without a GPU: no hot kernel spills more than the stated bytes, and the PTX of each matrix and attention kernel holds at
-# least the stated number of tensor-core instructions. Skips with a word where there is no nvcc.
+# `vf build --cuda` in a copy of the package, OUTDIR/tree (native/test/cuda_nvcc.sh OUTDIR), over a build for the CPU as a
+# user would; then reads what came out without a GPU: no hot kernel spills more than the stated bytes, and the PTX of each
+# matrix and attention kernel holds at least the stated number of tensor-core instructions. test/install/cuda.test.ts goes
+# on from OUTDIR/tree. Skips with a word where there is no nvcc.
 set -e
 cd "$(dirname "$0")/../.."
 out=${1:?usage: native/test/cuda_nvcc.sh OUTDIR}
@@ -9,28 +10,37 @@ if ! command -v nvcc > /dev/null; then
   echo "nvcc is not here: the CUDA kernels were not compiled"
   exit 0
 fi
-mkdir -p "$out"
-begin=$(date +%s)
-newest=$(ls -t native/cuda/* native/ops/* native/core/*.h | head -1)
-compile() {
-  name=$(basename "$1" .cu)
-  if [ -f "$out/$name.o" ] && [ "$out/$name.o" -nt "$newest" ]; then return; fi
-  mkdir -p "$out/$name"
-  nvcc -std=c++17 -O3 -Xcompiler=-fPIC -Xptxas -v -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
-    -gencode arch=compute_90,code=compute_90 --keep --keep-dir "$out/$name" -c "$1" -o "$out/$name.o" > "$out/$name.log" 2>&1 ||
-    { cat "$out/$name.log"; exit 1; }
-}
-running=0
-for source in $(cat native/cuda/sources.txt); do
-  compile "$source" &
-  running=$((running + 1))
-  if [ $((running % $(getconf _NPROCESSORS_ONLN))) -eq 0 ]; then wait; fi
+mkdir -p "$out/tree" "$out/keep"
+out=$(cd "$out" && pwd)
+tree=$out/tree
+for part in bin dist native scripts assets CMakeLists.txt package.json; do
+  rm -rf "${tree:?}/$part"
+  cp -Rp "$part" "$tree/$part"
 done
-wait
-for source in $(cat native/cuda/sources.txt); do
-  test -f "$out/$(basename "$source" .cu).o" || { echo "FAILED: $source did not compile"; cat "$out/$(basename "$source" .cu).log"; exit 1; }
-done
-echo "nvcc: $(wc -l < native/cuda/sources.txt) sources in $(($(date +%s) - begin)) s"
+rm -rf "$tree/native/test" "$tree/native/bench"
+ln -sfn "$PWD/node_modules" "$tree/node_modules"
+newest=$(ls -t native/cuda/* native/ops/* native/core/*.h CMakeLists.txt | head -1)
+if [ ! -f "$out/done" ] || [ "$newest" -nt "$out/done" ]; then
+  rm -rf "$tree/build" "$out/keep" "$out/done"
+  mkdir "$out/keep"
+  (cd "$tree" && node bin/vf.js build) > "$out/cpu.log" 2>&1 || { tail -40 "$out/cpu.log"; exit 1; }
+  begin=$(date +%s)
+  (
+    cd "$tree"
+    CUDAFLAGS="-Xptxas=-v --keep --keep-dir=$out/keep" node bin/vf.js build --cuda > "$out/nvcc.log" 2>&1 ||
+      { grep -v -e 'ptxas info' -e 'bytes stack frame' "$out/nvcc.log" | tail -60; exit 1; }
+    times > "$out/times"
+  )
+  # the children's line: user and system time, as 1m2.3s
+  awk -v wall=$(($(date +%s) - begin)) 'NR == 2 {
+    for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); cpu += 60 * t[1] + t[2] }
+    printf "vf build --cuda: %d s, %d s of CPU\n", wall, cpu
+    if (cpu > 480) { print "FAILED: that is more than 4 minutes on 2 cores"; exit 1 }
+  }' "$out/times"
+  touch "$out/done"
+else
+  (cd "$tree" && node bin/vf.js build) > "$out/again.log" 2>&1 || { tail -40 "$out/again.log"; exit 1; }
+fi
 
 # kernel (part of the mangled name), most bytes of spilled stores
 spills='gemm_mma 0
@@ -44,7 +54,7 @@ logits_gradient 0
 7rmsnorm 0
 3qkvI 0
 6sample 0'
-cat "$out"/*.log | awk -v list="$spills" '
+awk -v list="$spills" '
   BEGIN { n = split(list, rows, "\n"); for (i = 1; i <= n; i++) { split(rows[i], f, " "); kernel[i] = f[1]; bound[i] = f[2] } }
   /Compiling entry function/ { name = $0; sub(/.*function ./, "", name); sub(/. for.*/, "", name); target = $NF }
   /bytes spill stores/ {
@@ -61,7 +71,7 @@ cat "$out"/*.log | awk -v list="$spills" '
       printf "spills %-22s %2d variants, %d bytes at most\n", kernel[i], seen[i], worst[i]
     }
     exit failed
-  }'
+  }' "$out/nvcc.log"
 
 # kernel (part of the mangled name), instruction, least number of it
 wanted='gemm_mmaINS_8GemmTileILi128 mma.sync 32
@@ -75,7 +85,7 @@ attention_tiles_dqILi64 mma.sync 96
 attention_tiles_dqILi128 mma.sync 192
 attention_tiles_dkvILi64 mma.sync 64
 attention_tiles_dkvILi128 mma.sync 128'
-find "$out" -name '*.ptx' | xargs awk -v list="$wanted" '
+find "$out/keep" -name '*.ptx' | xargs awk -v list="$wanted" '
   BEGIN { n = split(list, rows, "\n"); for (i = 1; i <= n; i++) { split(rows[i], f, " "); kernel[i] = f[1]; what[i] = f[2]; least[i] = f[3] } }
   function close_entry() {
     if (name != "") for (i = 1; i <= n; i++) if (index(name, kernel[i])) {

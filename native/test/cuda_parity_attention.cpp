@@ -197,7 +197,10 @@ void attend_long(Parity& p, vf::Heads heads, int tokens) {
 
 void parity_attention(Parity& p) {
   attend(p, {2, 1, 64});
-  if (p.small) return attend(p, {2, 2, 24});
+  if (p.small) {
+    if (p.bf16) attend(p, {2, 1, 128});
+    return attend(p, {2, 2, 24});
+  }
   attend(p, {1, 1, 2});
   attend(p, {4, 4, 24});
   attend(p, {4, 1, 64});

@@ -124,7 +124,7 @@ void keeps_nan(Parity& p) {
 void parity_logprob(Parity& p) {
   compare(p, 1, 8, 3, true);
   compare(p, 5, 16, 70, false);
-  if (p.small) return;
+  if (p.small) return compare(p, 1, 8, 2100, true);
   compare(p, 37, 40, 4100, true);
   compare(p, 20, 33, 2049, false);
   compare(p, 11, 8, 33000, true);

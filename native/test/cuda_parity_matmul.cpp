@@ -61,6 +61,10 @@ void products(Parity& p, int64_t rows, int64_t out, int64_t in) {
 void parity_matmul(Parity& p) {
   products(p, 1, 1, 1);
   products(p, 3, 17, 29);
+  if (p.small && p.bf16) {
+    products(p, 17, 18, 33);     // tiles of 64
+    products(p, 129, 130, 129);  // the shim's multiprocessors get tiles of 128
+  }
   if (p.small) return;
   products(p, 1, 24, 40);
   products(p, 16, 130, 64);

@@ -59,13 +59,20 @@ namespace vf_shim {
 // 0: threads and blocks run in order, 1: in reverse, else: shuffled with this seed. VF_SHIM_ORDER sets it from outside.
 inline unsigned order =
     std::getenv("VF_SHIM_ORDER") ? static_cast<unsigned>(std::atoi(std::getenv("VF_SHIM_ORDER"))) : 0;
+// Kernels are not run, memory is not touched: what a call of any size allocates shows at once.
+inline bool dry = false;
 constexpr unsigned full_mask = 0xffffffffu;
 constexpr size_t most_shared = 227 * 1024;
 
+// With threads every barrier has a lock of its own: one lock for a block would order threads that no barrier orders.
 struct Barrier {
   int arrived = 0;
   unsigned generation = 0;
   const char* where = nullptr;
+#if defined(VF_SHIM_THREADS)
+  std::mutex mutex;
+  std::condition_variable changed;
+#endif
 };
 
 struct Warp {
@@ -105,12 +112,9 @@ struct Block {
   int alive = 0;
   std::vector<unsigned char> shared;
   std::function<void()> body;
-#if defined(VF_SHIM_THREADS)
-  std::mutex mutex;
-  std::condition_variable changed;
-#elif defined(__x86_64__)
+#if !defined(VF_SHIM_THREADS) && defined(__x86_64__)
   void* main_stack = nullptr;
-#else
+#elif !defined(VF_SHIM_THREADS)
   ucontext_t main;
 #endif
 };
@@ -136,21 +140,23 @@ inline void arrive(Barrier& b, const char* where) {
 inline void open(Barrier& b) {
   b.arrived = 0;
   b.generation++;
+#if defined(VF_SHIM_THREADS)
+  b.changed.notify_all();
+#endif
 }
 
 #if defined(VF_SHIM_THREADS)
 template <class Done>
-void wait(Barrier& b, int need, const char* where, const Done& done) {
-  std::unique_lock<std::mutex> lock(block->mutex);
+void wait(Barrier& b, const int& alive, const char* where, const Done& done) {
+  std::unique_lock<std::mutex> lock(b.mutex);
   arrive(b, where);
-  if (b.arrived >= need) {
+  if (b.arrived >= alive) {
     done();
     open(b);
-    block->changed.notify_all();
     return;
   }
   const unsigned generation = b.generation;
-  block->changed.wait(lock, [&] { return b.generation != generation; });
+  b.changed.wait(lock, [&] { return b.generation != generation; });
 }
 #else
 #if defined(__x86_64__)
@@ -168,9 +174,9 @@ inline void leave() {
 }
 #endif
 template <class Done>
-void wait(Barrier& b, int need, const char* where, const Done& done) {
+void wait(Barrier& b, const int& alive, const char* where, const Done& done) {
   arrive(b, where);
-  if (b.arrived >= need) {
+  if (b.arrived >= alive) {
     done();
     open(b);
     return;
@@ -191,9 +197,10 @@ template <class In, class Out, class All>
 Out collective(const In& value, const char* where, const All& all) {
   static_assert(sizeof(In) <= 64 && sizeof(Out) <= 64, "a lane's part is at most 64 bytes");
   Warp& w = block->warps[current->warp];
-  if (w.alive != 32) die("a warp collective without all 32 lanes", where);
+  if (w.lanes != 32) die("a warp collective without all 32 lanes", where);
   std::memcpy(w.in[current->lane], &value, sizeof value);
-  wait(w.barrier, 32, where, [&] {
+  wait(w.barrier, w.alive, where, [&] {
+    if (w.alive != 32) die("a warp collective without all 32 lanes", where);
     In in[32];
     Out out[32];
     for (int i = 0; i < 32; i++) std::memcpy(static_cast<void*>(&in[i]), w.in[i], sizeof(In));
@@ -230,10 +237,18 @@ inline void left_kernel() {
     if (!group.empty()) die("a cp.async that nobody waited for", "the kernel's end");
   if (!current->open_group.empty()) die("a cp.async outside any group", "the kernel's end");
   current->done = true;
+  Warp& w = block->warps[current->warp];
+  {
+#if defined(VF_SHIM_THREADS)
+    const std::lock_guard<std::mutex> lock(w.barrier.mutex);
+#endif
+    w.alive--;
+    if (w.barrier.arrived > 0) die("a lane left the kernel while its warp waits", w.barrier.where);
+  }
+#if defined(VF_SHIM_THREADS)
+  const std::lock_guard<std::mutex> lock(block->barrier.mutex);
+#endif
   block->alive--;
-  block->warps[current->warp].alive--;
-  if (block->warps[current->warp].barrier.arrived > 0)
-    die("a lane left the kernel while its warp waits", block->warps[current->warp].barrier.where);
   if (block->barrier.arrived > 0 && block->barrier.arrived >= block->alive) open(block->barrier);
 }
 
@@ -250,17 +265,64 @@ inline std::vector<int> make_order(int count) {
 }
 
 #if defined(VF_SHIM_THREADS)
-inline void run_fibers(Block& b) {
-  std::vector<std::thread> threads;
-  for (Fiber& f : b.fibers)
-    threads.emplace_back([&b, &f] {
-      current = &f;
-      b.body();
-      const std::lock_guard<std::mutex> lock(b.mutex);
+// Threads that run one block after another: under the sanitizer it costs more to start one than to run a small block.
+// Start and end have a lock each, so that a thread that ended is not ordered before one that begins.
+class Crew {
+ public:
+  ~Crew() {
+    {
+      const std::lock_guard<std::mutex> lock(start_);
+      leaving_ = true;
+    }
+    started_.notify_all();
+    for (std::thread& t : threads_) t.join();
+  }
+  void run(Block& b) {
+    running_ = b.fibers.size();
+    {
+      const std::lock_guard<std::mutex> lock(start_);
+      block_ = &b;
+      count_ = b.fibers.size();
+      round_++;
+    }
+    while (threads_.size() < b.fibers.size()) threads_.emplace_back([this, i = threads_.size()] { work(i); });
+    started_.notify_all();
+    std::unique_lock<std::mutex> lock(end_);
+    ended_.wait(lock, [&] { return running_ == 0; });
+  }
+
+ private:
+  void work(size_t index) {
+    unsigned seen = 0;
+    while (true) {
+      Block* b = nullptr;
+      {
+        std::unique_lock<std::mutex> lock(start_);
+        started_.wait(lock, [&] { return leaving_ || round_ != seen; });
+        if (leaving_) return;
+        seen = round_;
+        b = index < count_ ? block_ : nullptr;
+      }
+      if (!b) continue;
+      current = &b->fibers[index];
+      b->body();
       left_kernel();
-      b.changed.notify_all();
-    });
-  for (std::thread& t : threads) t.join();
+      const std::lock_guard<std::mutex> lock(end_);
+      if (--running_ == 0) ended_.notify_all();
+    }
+  }
+  std::mutex start_, end_;
+  std::condition_variable started_, ended_;
+  std::vector<std::thread> threads_;
+  Block* block_ = nullptr;
+  unsigned round_ = 0;
+  size_t count_ = 0, running_ = 0;
+  bool leaving_ = false;
+};
+
+inline void run_fibers(Block& b) {
+  static Crew crew;
+  crew.run(b);
 }
 #else
 inline void enter_fiber() {
@@ -320,7 +382,8 @@ inline void run_block(Block& b) {
   b.alive = static_cast<int>(count);
   b.fibers = std::vector<Fiber>(count);
   b.warps = std::vector<Warp>((count + 31) / 32);
-  b.barrier = Barrier();
+  b.barrier.arrived = 0;
+  b.barrier.generation = 0;
   // NaN where nobody wrote
   std::fill(b.shared.begin(), b.shared.end(), 0xff);
   std::fill(__start_vf_shared, __stop_vf_shared, 0xff);
@@ -380,7 +443,7 @@ inline void launch(dim3 grid, dim3 size, size_t shared_bytes, void* /*stream*/, 
         grid.x, grid.y, grid.z, size.x, size.y, size.z, shared_bytes);
     std::abort();
   }
-  do_or_capture([=] { run_grid(grid, size, shared_bytes, body); });
+  if (!dry) do_or_capture([=] { run_grid(grid, size, shared_bytes, body); });
 }
 
 inline void* dynamic_shared() {
@@ -437,9 +500,11 @@ struct cudaFuncAttributes {
   int binaryVersion;
 };
 namespace vf_shim {
-// Bytes that may be allocated at once: a test lowers it to see the error.
-inline size_t memory_limit = size_t{8} << 30;
-inline size_t memory_used = 0;
+// Bytes that may be allocated at once: VF_SHIM_MEMORY or a test lowers it to see the error.
+inline size_t memory_limit = std::getenv("VF_SHIM_MEMORY")
+                                 ? static_cast<size_t>(std::atoll(std::getenv("VF_SHIM_MEMORY")))
+                                 : size_t{8} << 30;
+inline size_t memory_used = 0, memory_peak = 0;
 }  // namespace vf_shim
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? "out of memory" : "no error";
@@ -451,9 +516,10 @@ inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
   void* block = std::aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
   if (!block) return cudaErrorMemoryAllocation;
   vf_shim::memory_used += bytes;
+  vf_shim::memory_peak = std::max(vf_shim::memory_peak, vf_shim::memory_used);
   std::memcpy(block, &bytes, sizeof bytes);
   *memory = static_cast<char*>(block) + 256;
-  std::memset(*memory, 0xff, bytes);
+  if (!vf_shim::dry) std::memset(*memory, 0xff, bytes);
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {

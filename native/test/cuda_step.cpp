@@ -78,7 +78,7 @@ struct Questions {
   }
 };
 
-vf::SampleOutput sample(Model& m, const Questions& q, uint32_t step) {
+vf::SampleOutput sample(Model& m, const Questions& q, uint32_t step, int max_tokens = 7) {
   vf::SampleRequest r;
   r.prompts = {q.prompt_ids.data(), q.prompt_offsets.data(), groups};
   r.samples = q.sample_counts.data();
@@ -86,7 +86,7 @@ vf::SampleOutput sample(Model& m, const Questions& q, uint32_t step) {
   r.occurrences = q.occurrences.data();
   r.seed = 11;
   r.step = step;
-  r.max_tokens = 7;
+  r.max_tokens = max_tokens;
   r.force_border = {5, 6};
   r.stop.border = "<answer";
   r.continuations = {q.answer_ids.data(), q.answer_offsets.data(), static_cast<int32_t>(q.answer_offsets.size()) - 1};
@@ -223,6 +223,33 @@ void same_bits() {
   passed("the same step twice gives the same bits");
 }
 
+// After the first step of a size no training step takes device memory or gives it back, and a sampling call does so only
+// around its passes: as often for many of them as for few.
+void steps_allocate_nothing(bool bf16) {
+  Model cuda(vf::make_cuda_backend({0, bf16}));
+  const Questions q;
+  Batch batch(q, sample(cuda, q, 0));
+  vf::Control control;
+  vf::train_step(cuda.network, batch.r, control);
+  for (int32_t step = 1; step < 3; step++) {
+    const uint64_t before = vf::memory_changes(*cuda.ops);
+    batch.r.optimizer.updates_done = step;
+    vf::train_step(cuda.network, batch.r, control);
+    check(vf::memory_changes(*cuda.ops) == before, "a training step allocates nothing");
+  }
+  uint64_t changes[2];
+  for (const int i : {0, 1}) {
+    sample(cuda, q, 1, 5 + 8 * i);
+    const uint64_t before = vf::memory_changes(*cuda.ops);
+    sample(cuda, q, 1, 5 + 8 * i);
+    changes[i] = vf::memory_changes(*cuda.ops) - before;
+  }
+  std::printf("sampling takes and gives back %d and %d blocks\n", static_cast<int>(changes[0]),
+              static_cast<int>(changes[1]));
+  check(changes[0] == changes[1], "decoding a token allocates nothing");
+  passed(bf16 ? "steps in bf16 allocate nothing" : "steps in f32 allocate nothing");
+}
+
 // Greedy and drawn traces of unlike lengths in few slots, one of them behind a prompt long enough for split keys.
 vf::SampleOutput sample_many(Model& m, float temperature) {
   std::vector<int32_t> ids, offsets{0}, counts{5, 2, 3}, firsts{0, 0, 0}, occurrences{0, 1, 2};
@@ -277,6 +304,8 @@ int main() {
   two_steps(true);
   ratios();
   same_bits();
+  steps_allocate_nothing(false);
+  steps_allocate_nothing(true);
   recorded_passes(false);
   recorded_passes(true);
   return 0;

@@ -101,8 +101,8 @@ export async function openModel(
   return { folder, tokenizer: folder.tokenizer, template, policy, device, dtype, threads };
 }
 
-/** One line about where the work happens: `cpu avx512 · 2 threads`. */
+/** One line about where the work happens: `cpu avx512 · 2 threads`, `cuda:0 · own mma.sync products`. */
 export function deviceLine(model: OpenModel): string {
-  const { isa, threads } = model.policy.info;
-  return model.device === 'cpu' ? `cpu ${isa} · ${threads} threads` : model.device;
+  const { isa, threads, products } = model.policy.info;
+  return model.device === 'cpu' ? `cpu ${isa} · ${threads} threads` : `${model.device} · ${products}`;
 }

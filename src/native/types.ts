@@ -71,6 +71,8 @@ export interface LoadInfo {
   device: string;
   isa: string;
   threads: number;
+  /** Which matrix products are in use: `own mma.sync products`. */
+  products: string;
   parameters: number;
   weightBytes: number;
 }

@@ -10,7 +10,13 @@ import { packageRoot } from '../../native/binding.js';
 import type { Call, CliCommand } from '../command.js';
 
 const OPTIONS = {
-  cuda: { type: 'flag', default: false, transient: true, group: 'run', help: 'compile CUDA in (needs nvcc)' },
+  cuda: {
+    type: 'flag',
+    default: false,
+    transient: true,
+    group: 'run',
+    help: 'compile CUDA in (needs nvcc); an addon that has it keeps it, unless VF_CUDA=0',
+  },
 } as const satisfies OptionTable;
 
 async function runBuild({ flags }: Call): Promise<void> {
@@ -22,8 +28,7 @@ async function runBuild({ flags }: Call): Promise<void> {
     });
   }
   const args = [script, '--addon', '--force', ...(cuda ? ['--cuda'] : [])];
-  const env = cuda ? { ...process.env, VF_CUDA: '1' } : process.env;
-  const child = spawn(process.execPath, args, { stdio: 'inherit', cwd: packageRoot, env });
+  const child = spawn(process.execPath, args, { stdio: 'inherit', cwd: packageRoot });
   const code = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (status, signal) => resolve(status ?? (signal === 'SIGINT' ? 130 : 1)));
