@@ -501,9 +501,8 @@ struct cudaFuncAttributes {
 };
 namespace vf_shim {
 // Bytes that may be allocated at once: VF_SHIM_MEMORY or a test lowers it to see the error.
-inline size_t memory_limit = std::getenv("VF_SHIM_MEMORY")
-                                 ? static_cast<size_t>(std::atoll(std::getenv("VF_SHIM_MEMORY")))
-                                 : size_t{8} << 30;
+inline size_t memory_limit =
+    std::getenv("VF_SHIM_MEMORY") ? static_cast<size_t>(std::atoll(std::getenv("VF_SHIM_MEMORY"))) : size_t{8} << 30;
 inline size_t memory_used = 0, memory_peak = 0;
 }  // namespace vf_shim
 inline const char* cudaGetErrorString(cudaError_t error) {

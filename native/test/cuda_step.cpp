@@ -223,8 +223,8 @@ void same_bits() {
   passed("the same step twice gives the same bits");
 }
 
-// After the first step of a size no training step takes device memory or gives it back, and a sampling call does so only
-// around its passes: as often for many of them as for few.
+// After the first step of a size no training step takes device memory or gives it back, and a sampling call does so
+// only around its passes: as often for many of them as for few.
 void steps_allocate_nothing(bool bf16) {
   Model cuda(vf::make_cuda_backend({0, bf16}));
   const Questions q;
