@@ -110,6 +110,9 @@ test('vf train --device cuda-sim takes two steps that match the CPU', async (t) 
         .filter((line) => line.event === 'step' && line.step > 0)
         .map((line) => line.metrics),
     );
+    const { device: stored } = JSON.parse(readFileSync(path.join(out, 'manifest.json'), 'utf8'));
+    assert.equal(stored.device, device);
+    assert.equal(stored.products, 'own f32 products');
   }
   const [cpu, simulated] = steps as [Record<string, number>[], Record<string, number>[]];
   assert.equal(cpu.length, 2);
@@ -123,4 +126,46 @@ test('vf train --device cuda-sim takes two steps that match the CPU', async (t) 
     }
     assert.ok('grad/norm' in metrics);
   });
+});
+
+test('the products in use stand in the first lines of a run', async (t) => {
+  if (skipWithoutBuild(t)) return;
+  const folder = scratch('cuda-sim');
+  const data = path.join(folder, 'questions.jsonl');
+  writeFileSync(data, `${JSON.stringify({ question: '2 + 3 = ?', answer: '5' })}\n`);
+  const flags =
+    '--steps 1 --prompts-per-step 1 --group-size 2 --max-tokens 4 --device cuda-sim --force-border --json';
+  const words = ['train', '--data', data, '--out', path.join(folder, 'run'), ...flags.split(' ')];
+  const run = await vf(words, { env: { VF_NATIVE_PATH: build } });
+  assert.equal(run.code, 0, run.stderr);
+  const start = run.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+    .find(({ event }) => event === 'start');
+  assert.match(start.device, /cuda-sim · own mma\.sync products$/);
+});
+
+test('without enough memory on the device a run ends with exit 3, what was asked and free, and what lowers it', async (t) => {
+  if (skipWithoutBuild(t)) return;
+  const words = [
+    'train',
+    '--steps',
+    '1',
+    '--device',
+    'cuda-sim',
+    '--out',
+    path.join(scratch('cuda-sim'), 'none'),
+  ];
+  const run = await vf(words, { env: { VF_NATIVE_PATH: build, VF_SHIM_MEMORY: '30000000' } });
+  assert.equal(run.code, 3);
+  const [, asked, free, total] =
+    /^error: Expected (\d+) bytes of GPU memory but (\d+) of (\d+) are free$/m.exec(run.stderr) ??
+    assert.fail(run.stderr);
+  assert.equal(total, '30000000');
+  assert.ok(Number(asked) > Number(free), `${asked} of ${free}`);
+  assert.match(
+    run.stderr,
+    /help: lower --micro-batch-tokens, --max-tokens or --max-batch, or pass --recompute/,
+  );
 });

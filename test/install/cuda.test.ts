@@ -17,7 +17,7 @@ const addon = path.join(tree, 'build', 'Release', 'vf.node');
 
 /** Why the tests can't run here; false where they can. */
 function whyNot(): string | false {
-  if (spawnSync('nvcc', ['--version']).status !== 0) return 'no nvcc here';
+  if (spawnSync('nvcc', ['--version']).status !== 0) return 'no GPU toolkit here (nvcc)';
   if (process.env.VF_LARGE === '1' || existsSync(path.join(made, 'done'))) return false;
   return 'compiles for minutes: VF_LARGE=1 npm test -- install/cuda';
 }
