@@ -1,8 +1,7 @@
 #!/bin/sh
 # The CUDA sources on the CPU: builds the shim, its own tests, the parity table and the end-to-end test into OUTDIR and runs
-# them. native/test/cuda.sh OUTDIR [stage…]; stages: shim parity orders step sanitize races mutants nvcc, and
-# addon (OUTDIR/vf.node with the device cuda-sim). Without stages: all but
-# addon and races (minutes on a busy machine).
+# them. native/test/cuda.sh OUTDIR [stage…]; stages: shim parity orders step sanitize races mutants nvcc, and addon
+# (OUTDIR/vf.node with the device cuda-sim). Without stages: all but addon and races, which takes minutes.
 set -e
 cd "$(dirname "$0")/../.."
 out=${1:?usage: native/test/cuda.sh OUTDIR [stage...]}
