@@ -32,10 +32,12 @@ build() {
       esac
       printf '%s: %s\n\tg++ -std=c++17 -O2 -fPIC -ffp-contract=off %s -c $< -o $@\n' "$object" "$source" "$isa"
     done
-    link="-L$(dirname "$(dirname "$nvcc")")/lib64 -lcudart_static -ldl -lrt -lpthread -static-libstdc++ -static-libgcc"
-    printf '%s: native/bench/gpu_bench.cpp %s\n\tg++ -std=c++17 -O2 $^ -o $@ %s\n' "$dir/gpu_bench" "$objects" "$link"
-    printf '%s: native/test/cuda_step.cpp %s\n\tg++ -std=c++17 -O2 $^ -o $@ %s\n' "$dir/cuda_step" "$objects" "$link"
-    printf '%s: %s %s\n\tg++ -std=c++17 -O1 $^ -o $@ %s\n' "$dir/cuda_parity" "$(ls native/test/cuda_parity*.cpp | tr '\n' ' ')" "$objects" "$link"
+    # nvcc links: it knows where its runtime lies
+    link="-cudart static -Xcompiler=-static-libstdc++,-static-libgcc -lpthread -ldl -lrt"
+    for program in native/bench/gpu_bench.cpp native/test/cuda_step.cpp; do
+      printf '%s: %s %s\n\t%s -std=c++17 -O2 $^ -o $@ %s\n' "$dir/$(basename "$program" .cpp)" "$program" "$objects" "$nvcc" "$link"
+    done
+    printf '%s: %s %s\n\t%s -std=c++17 -O1 $^ -o $@ %s\n' "$dir/cuda_parity" "$(ls native/test/cuda_parity*.cpp | tr '\n' ' ')" "$objects" "$nvcc" "$link"
   } > "$dir/Makefile"
   make -s -j "$jobs" -f "$dir/Makefile" all
 }
