@@ -1,7 +1,6 @@
 // The stages of gpu.sh that measure: train, decode, logprob, step. Prints every row as it comes and appends it as JSON
-// to the file named last. gpu_bench STAGE FILE [small]; stage
-// probe only looks; `small` takes shapes for a look through the CPU shim. Exit 3:
-// no GPU.
+// to the file named last. gpu_bench STAGE FILE [small]; stage probe only looks; `small` takes shapes for a look through
+// the CPU shim. Exit 3: no GPU.
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
@@ -189,8 +188,9 @@ struct Batch {
   }
 };
 
-// One VeriFree step in its phases.
-void step_stage(const char* stage, const Shape& shape, const Workload& w, int64_t micro_batch, int repeats) {
+// One VeriFree step in its phases. `product_seconds`: of a layer's products for one row, where they were measured.
+void step_stage(const char* stage, const Shape& shape, const Workload& w, int64_t micro_batch, int repeats,
+                double product_seconds = 0) {
   Model m(shape, true);
   const Prompts prompts(w, shape.vocab);
   for (int i = 0; i < repeats; i++) {
@@ -215,6 +215,9 @@ void step_stage(const char* stage, const Shape& shape, const Workload& w, int64_
          {"decode_tokens_per_s", static_cast<double>(out.decode_tokens) / out.decode_seconds},
          {"mismatch_mean", result.mismatch_mean},
          {"mismatch_max", result.mismatch_max}});
+    if (product_seconds > 0)
+      row(stage, std::string(shape.name) + " layers' products",
+          {{"share_of_training", product_seconds * shape.layers * tokens / trained}});
   }
 }
 
@@ -250,8 +253,9 @@ void decode_stage(const Shape& shape, bool small) {
   decode_rows(shape, small, true);
 }
 
-// Products of a model's shapes, own kernel or cuBLASLt (VF_CUBLASLT).
-void product_rows(const Shape& s, int64_t rows, const char* name) {
+// Products of a layer, own kernel or cuBLASLt (VF_CUBLASLT); the seconds of all of them for one row of one layer.
+double product_rows(const Shape& s, int64_t rows, const char* name) {
+  double seconds = 0;
   const auto ops = vf::make_cuda_backend({0, true});
   const int64_t widths[][2] = {{(s.heads + 2 * s.kv_heads) * s.head_dim, s.hidden},
                                {s.hidden, s.heads * s.head_dim},
@@ -272,7 +276,9 @@ void product_rows(const Shape& s, int64_t rows, const char* name) {
       constexpr int repeats = 10;
       for (int i = 0; i < repeats; i++) run();
       ops->synchronize();
-      return 2.0 * static_cast<double>(rows * out * in) * repeats / (now() - begin) / 1e12;
+      const double took = (now() - begin) / repeats;
+      seconds += took;
+      return 2.0 * static_cast<double>(rows * out * in) / took / 1e12;
     };
     row("train", std::string(name) + " " + std::to_string(rows) + "x" + std::to_string(out) + "x" + std::to_string(in),
         {{"nt_tflops", timed([&] {
@@ -286,11 +292,12 @@ void product_rows(const Shape& s, int64_t rows, const char* name) {
           })}});
     for (float* p : {x, w, y, dw}) ops->release(p);
   }
+  return seconds / static_cast<double>(rows);
 }
 
 void train_stage(bool small) {
   const Shape& s = small ? small_shape : shapes[0];
-  product_rows(s, small ? 40 : 8192, "own kernel");
+  const double product_seconds = product_rows(s, small ? 40 : 8192, "own kernel");
   setenv("VF_CUBLASLT", "1", 1);
   try {
     product_rows(s, small ? 40 : 8192, "cuBLASLt");
@@ -299,8 +306,8 @@ void train_stage(bool small) {
   }
   unsetenv("VF_CUBLASLT");
   const Workload w = small ? Workload{2, 2, 12, 4, 3} : Workload{8, 8, 256, 24, 8};
-  step_stage("train", s, w, small ? 64 : 8192, 3);
-  if (!small) step_stage("train", shapes[1], w, 8192, 2);
+  step_stage("train", s, w, small ? 64 : 8192, small ? 1 : 3, product_seconds);
+  if (!small) step_stage("train", shapes[1], w, 8192, 2, product_rows(shapes[1], 8192, "own kernel 1.7b"));
 }
 
 void logprob_stage(bool small) {

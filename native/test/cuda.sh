@@ -1,12 +1,12 @@
 #!/bin/sh
 # The CUDA sources on the CPU: builds the shim, its own tests, the parity table and the end-to-end test into OUTDIR and runs
-# them. native/test/cuda.sh OUTDIR [stage…]; stages: shim parity orders step sanitize races mutants nvcc, and addon
-# (OUTDIR/vf.node with the device cuda-sim). Without stages: all but addon and races, which takes minutes.
+# them. native/test/cuda.sh OUTDIR [stage…]; stages: shim parity orders step bench sanitize races mutants nvcc, and
+# addon (OUTDIR/vf.node with the device cuda-sim). Without stages: all but addon.
 set -e
 cd "$(dirname "$0")/../.."
 out=${1:?usage: native/test/cuda.sh OUTDIR [stage...]}
 shift
-stages=${*:-shim parity orders step sanitize mutants nvcc}
+stages=${*:-shim parity orders step bench sanitize races mutants nvcc}
 cxx=${CXX:-g++}
 jobs=$(getconf _NPROCESSORS_ONLN)
 model="rope weights network network_backward score stop generate train_step"
@@ -54,6 +54,7 @@ build_with() {
     printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
     printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
     printf '%s/cuda_memory: native/test/cuda_memory.cpp native/test/cuda_shim.h %s\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects" "$cxx"
+    printf '%s/gpu_bench: native/bench/gpu_bench.cpp %s\n\t%s $(cxxflags) -O1 $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
     # vf.node with the device cuda-sim, for tests that come through Node
     addon=""
     for source in native/addon/*.cpp; do
@@ -93,6 +94,7 @@ mutant() {
 for stage in $stages; do
   case "$stage" in
     shim | step) build_with "$out" ;;
+    bench) TARGETS="$out/gpu_bench" build_with "$out" ;;
     parity | orders | mutants) TARGETS="$out/cuda_parity" build_with "$out" ;;
   esac
   case "$stage" in
@@ -103,7 +105,15 @@ for stage in $stages; do
       VF_SHIM_ORDER=1 "$out/cuda_parity"
       VF_SHIM_ORDER=12345 "$out/cuda_parity"
       ;;
-    step) "$out/cuda_step" && "$out/cuda_memory" ;;
+    step)
+      "$out/cuda_step"
+      "$out/cuda_memory"
+      ;;
+    bench)
+      # every stage of the GPU's bench at the size of a toy: its code runs, its figures say nothing
+      rm -f "$out/gpu.jsonl"
+      for part in train decode logprob step; do "$out/gpu_bench" "$part" "$out/gpu.jsonl" small; done
+      ;;
     sanitize)
       build_with "$out/sanitize" -fsanitize=address,undefined -fno-sanitize-recover=undefined
       "$out/sanitize/cuda_shim_test"
@@ -123,7 +133,7 @@ for stage in $stages; do
       ;;
     nvcc) sh native/test/cuda_nvcc.sh "$out/nvcc" ;;
     *)
-      echo "no stage $stage (addon shim parity orders step sanitize races mutants nvcc)"
+      echo "no stage $stage (addon shim parity orders step bench sanitize races mutants nvcc)"
       exit 2
       ;;
   esac
