@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,10 +15,20 @@ const made = path.join(root, 'build', 'cuda-test', 'nvcc');
 const tree = path.join(made, 'tree');
 const addon = path.join(tree, 'build', 'Release', 'vf.node');
 
+/** Whether the kernels were compiled after their last change, as native/test/cuda_nvcc.sh asks. */
+function compiled(): boolean {
+  const done = path.join(made, 'done');
+  if (!existsSync(done)) return false;
+  const folders = ['cuda', 'ops', 'core'].map((name) => path.join(root, 'native', name));
+  const files = folders.flatMap((folder) => readdirSync(folder).map((name) => path.join(folder, name)));
+  const sources = [...files, path.join(root, 'CMakeLists.txt')];
+  return sources.every((file) => statSync(file).mtimeMs <= statSync(done).mtimeMs);
+}
+
 /** Why the tests can't run here; false where they can. */
 function whyNot(): string | false {
   if (spawnSync('nvcc', ['--version']).status !== 0) return 'no GPU toolkit here (nvcc)';
-  if (process.env.VF_LARGE === '1' || existsSync(path.join(made, 'done'))) return false;
+  if (process.env.VF_LARGE === '1' || compiled()) return false;
   return 'compiles for minutes: VF_LARGE=1 npm test -- install/cuda';
 }
 
