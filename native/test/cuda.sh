@@ -52,8 +52,8 @@ build_with() {
     done
     printf '%s/cuda_parity: %s %s\n\t%s $(cxxflags) $^ -o $@ -lpthread -ldl\n' "$dir" "$parity" "$objects" "$cxx"
     printf '%s/cuda_step: native/test/cuda_step.cpp %s\n\t%s $(cxxflags) -O1 $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
-    printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
-    printf '%s/cuda_memory: native/test/cuda_memory.cpp native/test/cuda_shim.h %s\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects" "$cxx"
+    printf '%s/cuda_shim_test: native/test/cuda_shim_test.cpp native/test/cuda_shim.h native/test/cuda_shim_runtime.h native/cuda/instructions.cuh native/cuda/reduce.cuh\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $< -o $@ -lpthread\n' "$dir" "$cxx"
+    printf '%s/cuda_memory: native/test/cuda_memory.cpp native/test/cuda_shim.h native/test/cuda_shim_runtime.h %s\n\t%s $(cxxflags) -O1 -Wno-unknown-pragmas -DVF_CUDA_SHIM $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects" "$cxx"
     printf '%s/gpu_bench: native/bench/gpu_bench.cpp %s\n\t%s $(cxxflags) -O1 $(filter %%.cpp %%.o,$^) -o $@ -lpthread -ldl\n' "$dir" "$objects $model_objects" "$cxx"
     # vf.node with the device cuda-sim, for tests that come through Node
     addon=""
@@ -77,7 +77,7 @@ mutant() {
   rm -rf "$out/mutant"
   mkdir -p "$out/mutant/native/test"
   cp -r native/ops native/core native/cuda "$out/mutant/native/"
-  cp native/test/cuda_shim.h "$out/mutant/native/test/"
+  cp native/test/cuda_shim*.h "$out/mutant/native/test/"
   awk -v nth="$nth" '/__syncthreads\(\);/ && ++seen == nth { sub(/__syncthreads\(\);/, ";") } { print }' "native/cuda/$header" > "$out/mutant/native/cuda/$header"
   if cmp -s "native/cuda/$header" "$out/mutant/native/cuda/$header"; then echo "FAILED: $header has no barrier $nth"; exit 1; fi
   $cxx -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wno-unknown-pragmas -DVF_CUDA_SHIM "$@" -c "$out/mutant/native/cuda/$source.cu" -o "$out/mutant/$source.o"
