@@ -140,22 +140,21 @@ class CudaOps final : public Ops {
 
   // 1, 2, 4, 8, then multiples of 16
   int64_t decode_rows(int64_t rows) const override {
-    if (!recorded_.on() || rows > 8) return recorded_.on() ? round_up(rows, 16) : rows;
+    if (!recorded_.on()) return rows;
+    if (rows > 8) return round_up(rows, 16);
     int64_t bucket = 1;
     while (bucket < rows) bucket *= 2;
     return bucket;
   }
   void decode_pass(const DecodePass& pass, const std::function<void()>& work) override {
     if (!recorded_.on()) return work();
-    context_.padded_plans = true;
-    try {
-      const GraphKey key = plan_decode_pass(context_, pass);
-      recorded_.run(context_.stream, context_.memory.changes(), key, work);
-    } catch (...) {
-      context_.padded_plans = false;
-      throw;
-    }
-    context_.padded_plans = false;
+    struct Padded {
+      bool& on;
+      explicit Padded(bool& flag) : on(flag) { on = true; }
+      ~Padded() { on = false; }
+    } padded(context_.padded_plans);
+    const GraphKey key = plan_decode_pass(context_, pass);
+    recorded_.run(context_.stream, context_.memory.changes(), key, work);
   }
 
   int64_t recorded_launches() const { return recorded_.launches(); }

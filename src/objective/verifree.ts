@@ -23,20 +23,7 @@ export interface UpdateOptions {
 }
 
 /** The plan's fields for these options; the loss is a mean over traces. */
-export function updatePlan(
-  options: UpdateOptions,
-): Pick<
-  StepPlan,
-  | 'lengthDivisor'
-  | 'normalize'
-  | 'clipLow'
-  | 'clipHigh'
-  | 'dualClip'
-  | 'klCoefficient'
-  | 'tisCap'
-  | 'epochs'
-  | 'miniBatches'
-> {
+export function updatePlan(options: UpdateOptions) {
   const { lengthDivisor, clip, kl, tisCap, epochs, miniBatches } = options;
   return {
     lengthDivisor,
@@ -48,7 +35,7 @@ export function updatePlan(
     tisCap,
     epochs,
     miniBatches,
-  };
+  } satisfies Partial<StepPlan>;
 }
 
 export interface VeriFreeOptions extends UpdateOptions {

@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { scratch } from '../scratch.js';
 
 const root = path.dirname(path.dirname(import.meta.dirname));
 const made = path.join(root, 'build', 'cuda-test', 'nvcc');
@@ -33,7 +33,7 @@ function whyNot(): string | false {
 }
 
 describe('an addon with CUDA', { skip: whyNot() }, () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'vf-cuda-'));
+  const folder = scratch('cuda');
   const run = (words: string[], env: Record<string, string> = {}): SpawnSyncReturns<string> =>
     spawnSync(
       process.execPath,
@@ -53,7 +53,6 @@ describe('an addon with CUDA', { skip: whyNot() }, () => {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
 
   test('it needs no CUDA library at load time and weighs less than 12 MB', (t) => {
     assert.ok(statSync(addon).size < 12e6, `${statSync(addon).size} bytes`);
@@ -91,24 +90,9 @@ describe('an addon with CUDA', { skip: whyNot() }, () => {
   });
 
   test('the CPU engine of it trains two steps', () => {
-    const { status, stderr } = run([
-      'bin/vf.js',
-      'train',
-      '--steps',
-      '2',
-      '--prompts-per-step',
-      '2',
-      '--group-size',
-      '2',
-      '--max-tokens',
-      '48',
-      '--device',
-      'cpu',
-      '--eval-every',
-      '0',
-      '--out',
-      path.join(folder, 'run'),
-    ]);
+    const flags = '--steps 2 --prompts-per-step 2 --group-size 2 --max-tokens 48 --device cpu --eval-every 0';
+    const out = path.join(folder, 'run');
+    const { status, stderr } = run(['bin/vf.js', 'train', ...flags.split(' '), '--out', out]);
     assert.equal(status, 0, stderr);
     assert.ok(existsSync(path.join(folder, 'run', 'metrics.jsonl')));
   });
